@@ -1,0 +1,460 @@
+//! The broker: what callers and operators can ask of it.
+
+use crate::connection::Connection;
+use crate::host::{Clock, Entropy};
+use crate::intent::{Caller, IntentKeys};
+use crate::probe::{Point, Probe};
+use crate::run::{Finished, Run};
+use proofport_core::canonical::canonical;
+use proofport_core::code::Code;
+use proofport_core::contract::{Effect, Outcome, Repeat};
+use proofport_core::decide::{Input, decide};
+use proofport_core::diagnostic::{Diagnostic, Protected};
+use proofport_core::digest::Digest;
+use proofport_core::envelope::{Envelope, RemoteData};
+use proofport_core::event::{Accepted, Event, EventKind, ResultFacts};
+use proofport_core::id::{Name, OperationName, RequestId};
+use proofport_core::state::{IllegalEvent, State};
+use proofport_core::time::UnixMillis;
+use proofport_egress::HttpEgress;
+use proofport_journal::{Batch, BodyKind, Journal, JournalError, Recorded};
+use proofport_vault::{State as VaultState, Vault};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use tokio::sync::watch;
+
+/// What a broker is made of.
+pub struct Parts {
+    /// The records.
+    pub journal: Journal,
+    /// The secrets.
+    pub vault: Arc<RwLock<Vault>>,
+    /// The way out.
+    pub egress: HttpEgress,
+    /// The admin's bindings.
+    pub connections: HashMap<Name, Arc<Connection>>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+    /// A test's watch.
+    pub probe: Arc<dyn Probe>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) journal: Journal,
+    pub(crate) vault: Arc<RwLock<Vault>>,
+    pub(crate) egress: HttpEgress,
+    pub(crate) connections: HashMap<Name, Arc<Connection>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) probe: Arc<dyn Probe>,
+    /// Intents whose invocation is under way in this process, with its newest durable state.
+    under_way: Mutex<HashMap<Digest, watch::Receiver<Option<State>>>>,
+}
+
+/// The one loop that meets core, journal, vault, egress and sandbox. Cheap to clone.
+#[derive(Clone)]
+pub struct Broker {
+    inner: Arc<Inner>,
+}
+
+/// One call.
+#[derive(Clone, Debug)]
+pub struct CallRequest {
+    /// What is asked for.
+    pub operation: OperationName,
+    /// The input's JSON text as it came.
+    pub input: Vec<u8>,
+    /// The caller's key, if one was given.
+    pub call_key: Option<String>,
+    /// Who calls.
+    pub caller: Caller,
+}
+
+/// An answer on its way to the caller.
+pub struct Delivery {
+    /// The answer.
+    pub envelope: Envelope,
+    invocation: Option<RequestId>,
+    inner: Arc<Inner>,
+}
+
+impl Delivery {
+    /// The caller's protocol confirmed a complete handoff. The mark rides along with a later commit;
+    /// losing it loses nothing but the mark.
+    pub fn confirmed(self) {
+        let Some(id) = self.invocation else { return };
+        let Ok(Some(state)) = self.inner.state(&id) else { return };
+        let now = self.inner.now();
+        if let Ok(events) = decide(&state, Input::Delivered, now)
+            && !events.is_empty()
+        {
+            self.inner.probe.at(Point::BeforeCommit(EventKind::ResultDelivered));
+            self.inner.journal.ride_along(Batch {
+                invocation: Some(id),
+                at: now,
+                events,
+                bodies: Vec::new(),
+                intents: Vec::new(),
+                open: None,
+            });
+        }
+    }
+}
+
+/// The broker can't begin.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The journal can't be read or written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The journal holds a history that can't have happened.
+    #[error("the record of {id} can't have happened: {source}")]
+    History {
+        /// Whose.
+        id: RequestId,
+        /// Why.
+        source: IllegalEvent,
+    },
+}
+
+impl Broker {
+    /// Begins: whatever was dispatched and has no end is now unknown. Nothing is sent.
+    ///
+    /// # Errors
+    /// When the journal can't be read or written, or holds what can't have happened.
+    pub async fn start(parts: Parts) -> Result<Self, StartError> {
+        let Parts { journal, vault, egress, connections, clock, entropy, probe } = parts;
+        let inner = Arc::new(Inner {
+            journal,
+            vault,
+            egress,
+            connections,
+            clock,
+            entropy,
+            probe,
+            under_way: Mutex::new(HashMap::new()),
+        });
+        for id in inner.journal.open_invocations()? {
+            let history = |source| StartError::History { id, source };
+            let Some(state) = inner.state(&id).map_err(|error| match error {
+                ReadError::Journal(error) => StartError::Journal(error),
+                ReadError::History(error) => history(error),
+            })?
+            else {
+                continue;
+            };
+            let now = inner.now();
+            let events = decide(&state, Input::Recovered, now).map_err(history)?;
+            let batch = Batch {
+                invocation: Some(id),
+                at: now,
+                events,
+                bodies: Vec::new(),
+                intents: Vec::new(),
+                open: Some(false),
+            };
+            inner.journal.append(batch).await?;
+        }
+        Ok(Self { inner })
+    }
+
+    /// Carries out a call, or answers with the first call of the same intent. The work goes on when
+    /// the returned future is dropped.
+    pub async fn call(&self, request: CallRequest) -> Delivery {
+        let inner = Arc::clone(&self.inner);
+        let operation = request.operation.clone();
+        // The broker owns the work: dropping this future must not drop the exchange.
+        let task = tokio::spawn(Arc::clone(&inner).call(request));
+        match task.await {
+            Ok(delivery) => delivery,
+            Err(_) => inner.refusal(Code::Internal, Some(operation)),
+        }
+    }
+
+    /// The stored answer of an invocation. Another's invocation is as unknown as none.
+    #[must_use]
+    pub fn result(&self, id: &RequestId, caller: &Caller) -> Delivery {
+        match self.inner.state(id) {
+            Ok(Some(state)) if state.accepted.principal == caller.principal => {
+                self.inner.answer(&state, true)
+            }
+            Ok(Some(_) | None) => self.inner.refusal(Code::NoSuchInvocation, None),
+            Err(_) => self.inner.refusal(Code::Internal, None),
+        }
+    }
+
+    /// The protected record, for operators.
+    ///
+    /// # Errors
+    /// When the record can't be read.
+    pub fn diagnostic(&self, id: &RequestId) -> Result<Option<Diagnostic>, ReadError> {
+        let Some(state) = self.inner.state(id)? else { return Ok(None) };
+        let protected = self.inner.journal.body(id, BodyKind::Protected)?;
+        let protected: Option<Protected> = protected.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        Ok(Some(Diagnostic::of(state, protected, self.inner.now())))
+    }
+
+    /// The events of an invocation in order, for operators.
+    ///
+    /// # Errors
+    /// When the record can't be read.
+    pub fn timeline(&self, id: &RequestId) -> Result<Vec<Recorded>, JournalError> {
+        self.inner.journal.history(id)
+    }
+
+    /// The journal.
+    #[must_use]
+    pub fn journal(&self) -> &Journal {
+        &self.inner.journal
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+}
+
+/// A record can't be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The journal says so.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// It holds what can't have happened.
+    #[error("the record can't have happened: {0}")]
+    History(#[from] IllegalEvent),
+}
+
+impl Inner {
+    /// Now, and never before anything that is recorded.
+    pub(crate) fn now(&self) -> UnixMillis {
+        self.clock.now().max(self.journal.high_water())
+    }
+
+    pub(crate) fn state(&self, id: &RequestId) -> Result<Option<State>, ReadError> {
+        let history = self.journal.history(id)?;
+        Ok(State::replay(history.iter().map(|recorded| &recorded.event))?)
+    }
+
+    pub(crate) fn refusal(self: &Arc<Self>, code: Code, operation: Option<OperationName>) -> Delivery {
+        Delivery { envelope: Envelope::refusal(code, operation), invocation: None, inner: Arc::clone(self) }
+    }
+
+    /// The answer that a durable record gives.
+    pub(crate) fn answer(self: &Arc<Self>, state: &State, repeated: bool) -> Delivery {
+        let id = state.accepted.request_id;
+        let result = match &state.result {
+            Some(ResultFacts::Output { digest, .. }) => match self.journal.body(&id, BodyKind::Result) {
+                // Exactly the bytes that were settled, or none.
+                Ok(Some(bytes)) if Digest::of_bytes(&bytes) == *digest => serde_json::from_slice(&bytes).ok(),
+                Ok(Some(_) | None) | Err(_) => None,
+            },
+            Some(ResultFacts::Nothing | ResultFacts::Withheld | ResultFacts::OverLimit) | None => None,
+        };
+        let envelope = Envelope::of(state, result.map(RemoteData::checked), repeated, self.now());
+        Delivery { envelope, invocation: Some(id), inner: Arc::clone(self) }
+    }
+
+    async fn call(self: Arc<Self>, request: CallRequest) -> Delivery {
+        // The first gate, before anything is said about what exists.
+        let locked = {
+            let vault = self.vault.read().unwrap_or_else(PoisonError::into_inner);
+            vault.state() == VaultState::Locked || vault.latched()
+        };
+        if locked {
+            return self.refusal(Code::VaultLocked, Some(request.operation));
+        }
+        let connection = self.connections.get(&request.operation.connection).cloned();
+        let value = serde_json::from_slice::<serde_json::Value>(&request.input).ok();
+        let canonical = value.as_ref().map_or_else(String::new, canonical);
+        let declared = connection.as_ref().and_then(|c| c.manifest.operation(&request.operation.operation));
+        let contract = connection.as_ref().zip(declared).map(|(c, operation)| c.contract(operation));
+        let keys =
+            contract.filter(|contract| contract.effect == Effect::Write && value.is_some()).map(|contract| {
+                let whole = contract.repeat == Repeat::None;
+                IntentKeys::of(
+                    &request.caller,
+                    whole,
+                    &request.operation,
+                    &canonical,
+                    request.call_key.as_deref(),
+                )
+            });
+        let (publish, watcher) = watch::channel(None);
+        let under_way = UnderWay { inner: &self, keys: keys.as_ref(), own: watcher.clone() };
+        let mut call_key_reused = false;
+        if let Some(keys) = &keys {
+            match self.meet(keys, &canonical, &watcher).await {
+                Meeting::Other(delivery) => return *delivery,
+                Meeting::KeyReused => call_key_reused = true,
+                Meeting::First => {}
+            }
+        }
+        let Ok(random) = self.entropy.bytes() else {
+            return self.refusal(Code::Internal, Some(request.operation));
+        };
+        let accepted = Accepted {
+            request_id: RequestId::from_random(random),
+            operation: request.operation.clone(),
+            principal: request.caller.principal.clone(),
+            input: Digest::of_bytes(if value.is_some() { canonical.as_bytes() } else { &request.input }),
+            call_key: request.call_key.as_deref().map(|key| Digest::of_bytes(key.as_bytes())),
+            at: self.now(),
+        };
+        let begun = Run::begin(Arc::clone(&self), connection, accepted, value, canonical, publish);
+        let finished = match begun {
+            Ok(mut run) => {
+                if let Some(keys) = keys.as_ref().filter(|_| !call_key_reused) {
+                    run.remember(keys.all());
+                }
+                // A task of its own: a panic in it must not take with it what is proved.
+                let work = async move {
+                    if call_key_reused { run.refuse_reused_key().await } else { run.drive().await }
+                };
+                tokio::spawn(work).await.map_err(|_| "it panicked".to_owned())
+            }
+            Err(error) => Ok(Err(error)),
+        };
+        let delivery = match finished.and_then(|finished| finished.map_err(|error| error.to_string())) {
+            Ok(Finished { state, result }) => Delivery {
+                envelope: Envelope::of(&state, result.map(RemoteData::checked), false, self.now()),
+                invocation: Some(state.accepted.request_id),
+                inner: Arc::clone(&self),
+            },
+            Err(error) => {
+                tracing::error!(operation = %request.operation, %error, "an invocation could not go on");
+                let durable = watcher.borrow().clone();
+                self.failed(durable, request.operation.clone()).await
+            }
+        };
+        // Only now may another call of this intent look at the journal instead of at this one.
+        drop(under_way);
+        delivery
+    }
+
+    /// The answer when this host failed: by the last boundary that is proved, never by where it
+    /// failed.
+    async fn failed(self: &Arc<Self>, durable: Option<State>, operation: OperationName) -> Delivery {
+        let Some(mut state) = durable else { return self.refusal(Code::Internal, Some(operation)) };
+        let id = state.accepted.request_id;
+        let now = self.now();
+        if let Ok(events) = decide(&state, Input::Recovered, now)
+            && !events.is_empty()
+        {
+            let applied = events.iter().all(|event| state.apply(event).is_ok());
+            let batch = Batch {
+                invocation: Some(id),
+                at: now,
+                events,
+                bodies: Vec::new(),
+                intents: Vec::new(),
+                open: Some(false),
+            };
+            if applied && self.append(batch).await.is_err() {
+                tracing::error!(%id, "the end of a failed invocation could not be recorded");
+            }
+        }
+        Delivery { envelope: Envelope::internal(&state, now), invocation: Some(id), inner: Arc::clone(self) }
+    }
+
+    /// Whether this intent was met before: under way here, or in the journal.
+    async fn meet(
+        self: &Arc<Self>,
+        keys: &IntentKeys,
+        canonical: &str,
+        own: &watch::Receiver<Option<State>>,
+    ) -> Meeting {
+        let mut first = {
+            let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+            match under_way.get(&keys.exact) {
+                Some(first) => Some(first.clone()),
+                None => {
+                    for key in keys.all() {
+                        under_way.insert(key, own.clone());
+                    }
+                    None
+                }
+            }
+        };
+        if let Some(first) = &mut first {
+            // No id is shown before its acceptance is durable.
+            let state = first.wait_for(Option::is_some).await.ok().and_then(|state| state.clone());
+            return Meeting::Other(Box::new(match state {
+                Some(state) => self.answer(&state, true),
+                None => self.refusal(Code::Internal, None),
+            }));
+        }
+        match self.remembered(keys, canonical) {
+            Ok(None) => Meeting::First,
+            Ok(Some(Remembered::Same(state))) => Meeting::Other(Box::new(self.answer(&state, true))),
+            Ok(Some(Remembered::OtherInput)) => Meeting::KeyReused,
+            Err(error) => {
+                tracing::error!(%error, "an intent could not be looked up");
+                Meeting::Other(Box::new(self.refusal(Code::Internal, None)))
+            }
+        }
+    }
+
+    /// The journal's memory of this intent. After not attempted or rejected it is tried anew.
+    fn remembered(&self, keys: &IntentKeys, canonical: &str) -> Result<Option<Remembered>, ReadError> {
+        if let Some(id) = self.journal.intent(&keys.exact)?
+            && let Some(state) = self.state(&id)?
+        {
+            return Ok(match state.outcome() {
+                Outcome::Committed | Outcome::Unknown => Some(Remembered::Same(Box::new(state))),
+                Outcome::NotAttempted | Outcome::Rejected => None,
+            });
+        }
+        if let Some(key) = &keys.call_key
+            && let Some(id) = self.journal.intent(key)?
+            && let Some(state) = self.state(&id)?
+            && state.accepted.input != Digest::of_bytes(canonical.as_bytes())
+        {
+            return Ok(Some(Remembered::OtherInput));
+        }
+        Ok(None)
+    }
+}
+
+/// An intent that is under way, until it is not, however it ends.
+struct UnderWay<'a> {
+    inner: &'a Arc<Inner>,
+    keys: Option<&'a IntentKeys>,
+    own: watch::Receiver<Option<State>>,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        let Some(keys) = self.keys else { return };
+        let mut under_way = self.inner.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        for key in keys.all() {
+            // A newer call with another key may have taken the keyless place.
+            if under_way.get(&key).is_some_and(|held| held.same_channel(&self.own)) {
+                under_way.remove(&key);
+            }
+        }
+    }
+}
+
+enum Meeting {
+    First,
+    KeyReused,
+    Other(Box<Delivery>),
+}
+
+enum Remembered {
+    Same(Box<State>),
+    OtherInput,
+}
+
+impl Inner {
+    /// Appends events of one invocation and waits until they are on disk.
+    pub(crate) async fn append(&self, batch: Batch) -> Result<(), JournalError> {
+        let kinds: Vec<_> = batch.events.iter().map(Event::kind).collect();
+        kinds.iter().for_each(|kind| self.probe.at(Point::BeforeCommit(*kind)));
+        self.journal.append(batch).await?;
+        kinds.iter().for_each(|kind| self.probe.at(Point::AfterCommit(*kind)));
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+//! Reading answers: the connector's verdict under the transport's ceiling, the output under its
+//! schema, the deliverable bytes under the leak guard.
+
+use crate::connection::Connection;
+use crate::run::Run;
+use proofport_core::classify::{Judgement, Reading, judge};
+use proofport_core::contract::Outcome;
+use proofport_core::decide::{Input, Judged};
+use proofport_core::digest::Digest;
+use proofport_core::event::ResultFacts;
+use proofport_core::evidence::{Cause, HttpEvidence};
+use proofport_core::verdict::{Step, Verdict};
+use proofport_journal::{Body, BodyKind};
+use std::sync::Arc;
+
+impl Run {
+    /// Judges the effect's complete answer.
+    pub(crate) async fn judge(&mut self) -> Input {
+        let Some(connection) = self.scratch.connection.clone() else { return Input::Recovered };
+        let Some(exchange) = self.scratch.exchange.take() else { return Input::Recovered };
+        let evidence = exchange.evidence;
+        let reading = if exchange.response.is_none() {
+            // The guard withheld it: nobody reads it, and the status alone speaks.
+            Reading::Withheld
+        } else {
+            match self.step(&connection).await {
+                Ok(Step::Settle(verdict)) => Reading::Verdict(verdict),
+                Ok(Step::Send(_)) => Reading::Faulted("a request after the effect".to_owned()),
+                Ok(Step::Refuse(_)) => Reading::Faulted("a refusal after the effect".to_owned()),
+                Err(fault) => Reading::Faulted(fault.to_string()),
+            }
+        };
+        Input::Judged(Box::new(self.judged(&connection, evidence, reading)))
+    }
+
+    /// Judges a read by the connector's verdict, or by its fault, on the newest complete answer.
+    pub(crate) fn judge_read(&mut self, read: Result<Verdict, String>) -> Input {
+        let newest = self.state.queries.last().map(|query| query.evidence.clone());
+        let evidence = newest.unwrap_or_else(|| HttpEvidence::nothing_seen(Cause::LocalIo));
+        let reading = match read {
+            Ok(verdict) => Reading::Verdict(verdict),
+            Err(fault) => Reading::Faulted(fault),
+        };
+        self.read_judged(evidence, reading)
+    }
+
+    /// Judges a read whose newest answer nobody may read, or that has none.
+    pub(crate) fn judge_unread(&mut self, evidence: HttpEvidence) -> Input {
+        let reading = if evidence.withheld { Reading::Withheld } else { Reading::None };
+        self.read_judged(evidence, reading)
+    }
+
+    fn read_judged(&mut self, evidence: HttpEvidence, reading: Reading) -> Input {
+        let Some(connection) = self.scratch.connection.clone() else { return Input::Recovered };
+        Input::ReadJudged(Box::new(self.judged(&connection, evidence, reading)))
+    }
+
+    pub(crate) fn judged(
+        &mut self,
+        connection: &Arc<Connection>,
+        evidence: HttpEvidence,
+        reading: Reading,
+    ) -> Judged {
+        let withheld = matches!(reading, Reading::Withheld);
+        let reading = self.held_to_schema(connection, reading);
+        let contract = self.scratch.contract.clone().or_else(|| self.bound_contract());
+        let Some(contract) = contract else {
+            return Judged {
+                judgement: Judgement::unproved(&evidence),
+                evidence,
+                result: ResultFacts::Nothing,
+            };
+        };
+        let mut judgement = judge(&evidence, &contract, reading, self.scratch.asked_delay);
+        let result = if withheld {
+            ResultFacts::Withheld
+        } else {
+            self.deliverable(connection, judgement.output.take())
+        };
+        if judgement.job.as_ref().is_some_and(|job| !self.is_clean(job.as_bytes())) {
+            judgement.job = None;
+        }
+        Judged { judgement, evidence, result }
+    }
+
+    fn bound_contract(&self) -> Option<proofport_core::manifest::Contract> {
+        self.state.binding.as_ref().map(|binding| binding.contract.clone())
+    }
+
+    /// A success must satisfy the output schema, or the answer counts as unreadable; a failure's
+    /// output is used only where a schema for it is declared and satisfied.
+    pub(crate) fn held_to_schema(&self, connection: &Connection, reading: Reading) -> Reading {
+        let Reading::Verdict(mut verdict) = reading else { return reading };
+        let Some(validators) = connection.validators(&self.state.accepted.operation.operation) else {
+            return Reading::Faulted("an operation without schemas".to_owned());
+        };
+        if verdict.success {
+            match &verdict.output {
+                Some(output) if validators.output.is_valid(output) => Reading::Verdict(verdict),
+                Some(_) => Reading::Faulted("an output that breaks its schema".to_owned()),
+                None => Reading::Faulted("a success without its output".to_owned()),
+            }
+        } else {
+            let valid = verdict
+                .output
+                .take()
+                .filter(|output| validators.failure.as_ref().is_some_and(|failure| failure.is_valid(output)));
+            verdict.output = valid;
+            Reading::Verdict(verdict)
+        }
+    }
+
+    /// The bytes that can be delivered, scanned once more as they are, and kept for their commit.
+    pub(crate) fn deliverable(
+        &mut self,
+        connection: &Connection,
+        output: Option<serde_json::Value>,
+    ) -> ResultFacts {
+        let Some(output) = output else { return ResultFacts::Nothing };
+        let Ok(bytes) = serde_json::to_vec(&output) else { return ResultFacts::Nothing };
+        if bytes.len() > connection.limits.response_bytes {
+            return ResultFacts::OverLimit;
+        }
+        if !self.is_clean(&bytes) {
+            return ResultFacts::Withheld;
+        }
+        let facts = ResultFacts::Output { digest: Digest::of_bytes(&bytes), bytes: bytes.len() as u64 };
+        self.bodies.push(Body { kind: BodyKind::Result, bytes });
+        self.scratch.result = Some(output);
+        facts
+    }
+
+    fn is_clean(&self, bytes: &[u8]) -> bool {
+        self.scratch.guard.as_ref().is_none_or(|guard| guard.is_clean(bytes))
+    }
+}
+
+/// Whether a finding of absence is old enough to be proof.
+pub(crate) fn absence_is_proof(settles_after: Option<u32>, waited_seconds: u64) -> bool {
+    settles_after.is_some_and(|seconds| waited_seconds >= u64::from(seconds))
+}
+
+/// What a reconciliation's verdict claims, if it claims anything that is proved.
+pub(crate) fn found(verdict: &Verdict, settles_after: Option<u32>, waited_seconds: u64) -> Outcome {
+    use proofport_core::contract::Reason;
+    match verdict.outcome {
+        Outcome::Rejected if verdict.reason == Reason::Absent => {
+            if absence_is_proof(settles_after, waited_seconds) { Outcome::Rejected } else { Outcome::Unknown }
+        }
+        Outcome::Committed => Outcome::Committed,
+        // A query can show that something is there or is not; it can't show a refusal.
+        Outcome::Rejected | Outcome::Unknown | Outcome::NotAttempted => Outcome::Unknown,
+    }
+}

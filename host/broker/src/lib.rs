@@ -1,0 +1,26 @@
+//! The one loop in which core, journal, vault, egress and sandbox meet.
+//!
+//! An invocation is driven by [`run`]: take one input, let the core decide, apply, and carry out what
+//! is due. Nothing is carried out that must be durable before everything known is on disk; that is
+//! one place, `Run::persist_then_act`. The broker owns the work: a caller that goes away cancels
+//! nothing by going.
+
+mod ask;
+mod broker;
+mod connection;
+mod host;
+mod intent;
+mod judge;
+mod prepare;
+mod probe;
+mod reconcile;
+mod refuse;
+mod run;
+mod validate;
+
+pub use broker::{Broker, CallRequest, Delivery, Parts, ReadError, StartError};
+pub use connection::{BadSchema, Binding, Connection, Limits, Place};
+pub use host::{Clock, Entropy, SystemClock, SystemEntropy};
+pub use intent::Caller;
+pub use probe::{NoProbe, Point, Probe};
+pub use reconcile::ReconcileError;

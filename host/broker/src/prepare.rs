@@ -1,0 +1,230 @@
+//! From authorisation to the dispatch boundary: queries, and a verified connection with the effect
+//! loaded.
+
+use crate::connection::Connection;
+use crate::refuse;
+use crate::run::Run;
+use crate::validate::MOST_STEPS;
+use proofport_core::code::Code;
+use proofport_core::contract::{Repeat, Role};
+use proofport_core::decide::{Input, Readiness};
+use proofport_core::event::{KeyUse, QueryFacts, QueryPurpose, StopDetail};
+use proofport_core::evidence::{HttpEvidence, PeerIdentity};
+use proofport_core::exchange::{Exchange, Header, HttpRequest, Request, Response, Send};
+use proofport_core::id::IdempotencyKey;
+use proofport_core::time::UnixMillis;
+use proofport_core::verdict::Step;
+use proofport_egress::{HttpExchange, HttpTarget, Loaded, Outgoing, SetupDeadlines};
+use proofport_journal::{Body, BodyKind};
+use std::sync::Arc;
+
+/// A verified connection with a request on it.
+pub(crate) struct Connected {
+    pub(crate) loaded: Loaded,
+    pub(crate) peer: PeerIdentity,
+    pub(crate) request: HttpRequest,
+    /// How it came about.
+    pub(crate) inputs: Vec<Input>,
+}
+
+impl Run {
+    /// One step: a query, or everything up to the effect's dispatch, or a read's end.
+    pub(crate) async fn prepare(&mut self) -> Vec<Input> {
+        let Some(connection) = self.scratch.connection.clone() else {
+            return vec![refuse::breach("no connection")];
+        };
+        let step = match self.scratch.step.take() {
+            Some(step) => Ok(step),
+            None if self.scratch.steps >= MOST_STEPS => Err("more steps than a call may take".to_owned()),
+            None => self.step(&connection).await.map_err(|fault| fault.to_string()),
+        };
+        match step {
+            Ok(Step::Send(send)) => match send.role {
+                Role::Query => self.query(&connection, send).await,
+                Role::Effect => self.load(&connection, send).await,
+            },
+            Ok(Step::Settle(verdict)) if self.is_read() => vec![self.judge_read(Ok(verdict))],
+            // A query says nothing about an effect that was not sent.
+            Ok(Step::Settle(_)) => vec![refuse::breach("a verdict on an effect that was not sent")],
+            Ok(Step::Refuse(_)) => self.fault_after_queries("a refusal after something was sent".to_owned()),
+            Err(fault) => self.fault_after_queries(fault),
+        }
+    }
+
+    /// Before an effect a fault stops the call; a read's complete answer stays what it is.
+    fn fault_after_queries(&mut self, fault: String) -> Vec<Input> {
+        if self.is_read() && !self.state.queries.is_empty() {
+            vec![self.judge_read(Err(fault))]
+        } else {
+            vec![refuse::breach(&fault)]
+        }
+    }
+
+    async fn query(&mut self, connection: &Arc<Connection>, send: Send) -> Vec<Input> {
+        let purpose = if self.is_read() { QueryPurpose::Read } else { QueryPurpose::Prepare };
+        let Connected { loaded, peer, request, mut inputs } = match self.connect(connection, &send, &[]).await
+        {
+            Ok(connected) => connected,
+            Err(inputs) => return inputs,
+        };
+        let fingerprint = send.request.fingerprint();
+        let exchange = self.exchange_query(loaded).await;
+        let evidence = exchange.evidence.clone();
+        inputs.push(Input::Queried(Box::new(QueryFacts {
+            purpose,
+            request: fingerprint,
+            peer,
+            evidence: evidence.clone(),
+        })));
+        match exchange.response {
+            Some(response) if evidence.completion.is_some() => {
+                self.scratch.history.push(Exchange {
+                    role: Role::Query,
+                    request: Request::Http(request),
+                    response: Response::Http(response),
+                });
+                self.scratch.exchange = None;
+            }
+            Some(_) | None => inputs.push(self.query_failed(purpose, &evidence)),
+        }
+        inputs
+    }
+
+    pub(crate) async fn exchange_query(&mut self, loaded: Loaded) -> HttpExchange {
+        let exchange = loaded.exchange(&self.exchange_options(), Arc::new(())).await;
+        self.note(&exchange);
+        exchange
+    }
+
+    /// A query without a usable answer: the end of a read, or of a call before its effect.
+    fn query_failed(&mut self, purpose: QueryPurpose, evidence: &HttpEvidence) -> Input {
+        match purpose {
+            QueryPurpose::Read => self.judge_unread(evidence.clone()),
+            QueryPurpose::Prepare | QueryPurpose::Reconcile => refuse::refused(
+                Code::PreparationFailed,
+                StopDetail::Query { cause: evidence.cause, status: evidence.status },
+            ),
+        }
+    }
+
+    /// Everything up to the effect's first byte.
+    async fn load(&mut self, connection: &Arc<Connection>, send: Send) -> Vec<Input> {
+        let key = self.scratch.key.clone();
+        let extra = key_header(&self.scratch.contract.as_ref().map(|c| c.repeat.clone()), key.as_ref());
+        let Connected { loaded, peer, request, mut inputs } =
+            match self.connect(connection, &send, &extra).await {
+                Ok(connected) => connected,
+                Err(inputs) => return inputs,
+            };
+        let request = Request::Http(request);
+        let fingerprint = request.fingerprint();
+        // What is stored is what is sent, should it ever be sent again.
+        if let Ok(bytes) = serde_json::to_vec(&request) {
+            self.bodies.push(Body { kind: BodyKind::Request, bytes });
+        }
+        let limits = connection.limits;
+        let now = self.inner.now();
+        let lease_millis = millis(limits.deadline).saturating_add(millis(limits.connect) * 4);
+        let ready = Readiness {
+            request: fingerprint,
+            peer,
+            key: key.and_then(|key| key_use(&self.scratch.contract.as_ref()?.repeat, key, connection, now)),
+            lease_millis,
+        };
+        self.scratch.loaded = Some((loaded, request));
+        inputs.push(Input::Ready(Box::new(ready)));
+        inputs
+    }
+
+    /// A verified connection with this request on it, or why not. Nothing has left.
+    pub(crate) async fn connect(
+        &mut self,
+        connection: &Arc<Connection>,
+        send: &Send,
+        extra: &[Header],
+    ) -> Result<Connected, Vec<Input>> {
+        let request = match &send.request {
+            Request::Http(request) => request.clone(),
+            Request::Ssh(_) => {
+                return Err(vec![refuse::breach("an SSH exec on a connection without SSH hosts")]);
+            }
+        };
+        self.describe(&request, &send.summary);
+        let credential = self.credential_for(connection, &send.request).map_err(|input| vec![*input])?;
+        let outgoing = Outgoing::prepare(&request, extra, credential.as_ref())
+            .map_err(|unsendable| vec![refuse::breach(&unsendable.to_string())])?;
+        self.scratch.guard = Some(outgoing.guard());
+        let target = HttpTarget {
+            origin: request.origin.clone(),
+            trust: connection.trust.clone(),
+            addresses: connection.addresses.clone(),
+            deadlines: SetupDeadlines {
+                dns: connection.limits.connect,
+                tcp_connect: connection.limits.connect,
+                tls: connection.limits.connect,
+            },
+            setup_attempts: connection.limits.setup_attempts,
+        };
+        let first = u32::try_from(self.state.setup.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let setup = self.inner.egress.connect(&target, first).await;
+        let mut inputs = vec![Input::Connected(setup.attempts)];
+        let ready = match setup.result {
+            Ok(ready) => ready,
+            Err(failure) => {
+                self.scratch.protected.cause_chain = vec![failure.detail.clone()];
+                inputs.push(refuse::setup(&failure));
+                return Err(inputs);
+            }
+        };
+        let peer = ready.peer().clone();
+        match ready.load(outgoing) {
+            Ok(loaded) => Ok(Connected { loaded, peer, request, inputs }),
+            Err(wrong) => {
+                inputs.push(refuse::breach(&wrong.to_string()));
+                Err(inputs)
+            }
+        }
+    }
+
+    fn describe(&mut self, request: &HttpRequest, summary: &str) {
+        let protected = &mut self.scratch.protected;
+        protected.destination = Some(request.origin.to_string());
+        protected.method = Some(request.method.clone());
+        protected.path = Some(request.path.path().to_owned());
+        protected.summary = Some(summary.to_owned());
+    }
+}
+
+/// The key's header, where the contract says that it travels in one.
+fn key_header(repeat: &Option<Repeat>, key: Option<&IdempotencyKey>) -> Vec<Header> {
+    use proofport_core::contract::KeyPlace;
+    match (repeat, key) {
+        (Some(Repeat::Keyed(keyed)), Some(key)) => match &keyed.place {
+            KeyPlace::Header(name) => {
+                vec![Header { name: name.to_ascii_lowercase(), value: key.as_str().to_owned() }]
+            }
+            KeyPlace::Connector => Vec::new(),
+        },
+        (Some(Repeat::Keyed(_)), None)
+        | (Some(Repeat::None | Repeat::Idempotent | Repeat::Conditional) | None, _) => Vec::new(),
+    }
+}
+
+/// The key with its earliest safe expiry: first use and retention, less the longest attempt and the
+/// margin for clocks that differ.
+fn key_use(repeat: &Repeat, key: IdempotencyKey, connection: &Connection, now: UnixMillis) -> Option<KeyUse> {
+    let Repeat::Keyed(keyed) = repeat else { return None };
+    let limits = connection.limits;
+    let window = keyed.retention_seconds.unwrap_or(limits.key_window_seconds);
+    let taken_off = limits.deadline.as_secs().saturating_add(limits.clock_margin_seconds);
+    Some(KeyUse {
+        key,
+        scope: keyed.scope.clone(),
+        first_use: now,
+        expires: now.plus_seconds(window.saturating_sub(taken_off)),
+    })
+}
+
+fn millis(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,231 @@
+//! Asking the remote what became of an effect. Only queries leave; what settles carries the source
+//! `remote_query`, and the first evidence stays as it was.
+
+use crate::broker::{Broker, Delivery, ReadError};
+use crate::connection::Connection;
+use crate::judge::found;
+use crate::prepare::Connected;
+use crate::run::{Run, RunError};
+use crate::validate::{MOST_STEPS, rules};
+use proofport_core::call::{Call, DispatchFacts};
+use proofport_core::classify::{Judgement, Reading, code_of};
+use proofport_core::contract::{Outcome, Reason, Role, Source};
+use proofport_core::decide::{Input, Judged};
+use proofport_core::event::{QueryFacts, QueryPurpose, ResultFacts};
+use proofport_core::evidence::{Cause, HttpEvidence};
+use proofport_core::exchange::{Exchange, Request, Response};
+use proofport_core::id::RequestId;
+use proofport_core::state::State;
+use proofport_core::verdict::{Step, Verdict};
+use proofport_journal::{BodyKind, JournalError};
+use std::sync::Arc;
+
+/// A reconciliation can't be carried out. For operators.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    /// There is no such invocation.
+    #[error("there is no such invocation")]
+    NoSuchInvocation,
+    /// The vault is locked.
+    #[error("the vault is locked; unlock it first")]
+    VaultLocked,
+    /// Its outcome is not unknown.
+    #[error("there is nothing to reconcile: the outcome is {0}")]
+    NotUnknown(Outcome),
+    /// The operation declares no reconciliation.
+    #[error(
+        "the operation declares no way to ask for its fate; settle it with `attest` after looking at the remote"
+    )]
+    NotDeclared,
+    /// The connection is gone or runs another module than the invocation was bound to.
+    #[error(
+        "the connection is gone or its connector, config or origins have changed since; restore them to reconcile"
+    )]
+    BindingChanged,
+    /// What the invocation sent is not in the journal.
+    #[error("the record of what was sent is missing")]
+    RecordMissing,
+    /// A query found no answer, or the connector failed; nothing was settled.
+    #[error("nothing was learnt: {0}")]
+    NothingLearnt(String),
+    /// The record can't be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The journal can't be written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The host decided what can't happen.
+    #[error("the host failed: {0}")]
+    Internal(String),
+}
+
+impl From<RunError> for ReconcileError {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Journal(error) => Self::Journal(error),
+            RunError::Illegal(error) => Self::Internal(error.to_string()),
+        }
+    }
+}
+
+impl Broker {
+    /// Asks the remote what became of an unknown effect, through the connector's declared queries,
+    /// and answers with the record as it is afterwards: settled, or still unknown.
+    ///
+    /// # Errors
+    /// When it can't be asked. Nothing changed then, except that queries may be on record.
+    pub async fn reconcile(&self, id: &RequestId) -> Result<Delivery, ReconcileError> {
+        let inner = self.inner();
+        let Some(state) = inner.state(id)? else { return Err(ReconcileError::NoSuchInvocation) };
+        if state.outcome() != Outcome::Unknown || !state.dispatched() {
+            return Err(ReconcileError::NotUnknown(state.outcome()));
+        }
+        let binding = state.binding.as_ref().ok_or(ReconcileError::RecordMissing)?;
+        let settles_after =
+            binding.contract.reconcile.ok_or(ReconcileError::NotDeclared)?.absence_settles_after_seconds;
+        let connection = inner.connections.get(&state.accepted.operation.connection).cloned();
+        let connection = connection
+            .filter(|connection| {
+                connection.connector.digest() == binding.connector
+                    && connection.config_digest() == binding.config
+                    && connection.origins == binding.origins
+            })
+            .ok_or(ReconcileError::BindingChanged)?;
+        let input = inner.journal.body(id, BodyKind::Input)?.ok_or(ReconcileError::RecordMissing)?;
+        let request = inner.journal.body(id, BodyKind::Request)?.ok_or(ReconcileError::RecordMissing)?;
+        let request: Request = serde_json::from_slice(&request).map_err(|_| ReconcileError::RecordMissing)?;
+        let canonical = String::from_utf8(input.to_vec()).map_err(|_| ReconcileError::RecordMissing)?;
+        let last = state.attempts.last().map(|attempt| attempt.dispatch.at).unwrap_or_default();
+        let waited = inner.now().seconds_since(last);
+        let call = call_of(&state, &connection, canonical)?;
+        let facts = facts_of(&state, request, inner.now());
+        let mut run = Run::resume(Arc::clone(inner), Arc::clone(&connection), state);
+        let verdict = run.ask_for_fate(&connection, &call, &facts).await?;
+        if found(&verdict, settles_after, waited) != Outcome::Unknown {
+            let judged = run.reconciled(&connection, verdict);
+            run.learn(Input::Reconciled(Box::new(judged)))?;
+        }
+        run.persist().await?;
+        Ok(inner.answer(&run.state, false))
+    }
+}
+
+fn call_of(state: &State, connection: &Connection, canonical: String) -> Result<Call, ReconcileError> {
+    let binding = state.binding.as_ref().ok_or(ReconcileError::RecordMissing)?;
+    Ok(Call {
+        operation: state.accepted.operation.operation.clone(),
+        input: canonical,
+        config: connection.config.clone(),
+        reference: binding.reference.clone(),
+        idempotency_key: state
+            .attempts
+            .iter()
+            .find_map(|a| a.dispatch.key.as_ref().map(|key| key.key.clone())),
+        accepted_at: state.accepted.at,
+    })
+}
+
+fn facts_of(state: &State, request: Request, now: proofport_core::time::UnixMillis) -> DispatchFacts {
+    let at =
+        |attempt: Option<&proofport_core::state::Attempt>| attempt.map(|a| a.dispatch.at).unwrap_or_default();
+    DispatchFacts {
+        first_dispatched_at: at(state.attempts.first()),
+        last_dispatched_at: at(state.attempts.last()),
+        now,
+        attempts: u32::try_from(state.attempts.len()).unwrap_or(u32::MAX),
+        request,
+    }
+}
+
+impl Run {
+    /// Carries out the connector's queries until it says what it found.
+    async fn ask_for_fate(
+        &mut self,
+        connection: &Arc<Connection>,
+        call: &Call,
+        facts: &DispatchFacts,
+    ) -> Result<Verdict, ReconcileError> {
+        let nothing = |why: String| ReconcileError::NothingLearnt(why);
+        loop {
+            if self.scratch.steps >= MOST_STEPS {
+                return Err(nothing("the connector asked for more queries than it may".to_owned()));
+            }
+            let report = connection
+                .connector
+                .reconcile(call, facts, &self.scratch.history, &rules(connection, call))
+                .await;
+            match self.spent(report).map_err(|fault| nothing(fault.to_string()))? {
+                Step::Settle(verdict) => return Ok(verdict),
+                Step::Refuse(_) => return Err(nothing("the connector refused".to_owned())),
+                Step::Send(send) => {
+                    self.pin_newest_credential(connection, &send.request);
+                    let connected = self.connect(connection, &send, &[]).await;
+                    let Connected { loaded, peer, request, inputs } = match connected {
+                        Ok(connected) => connected,
+                        Err(inputs) => {
+                            // The attempts are kept; the stop is not this invocation's.
+                            for input in
+                                inputs.into_iter().filter(|input| matches!(input, Input::Connected(_)))
+                            {
+                                self.learn(input)?;
+                            }
+                            self.persist().await?;
+                            return Err(nothing("no connection could be used for the query".to_owned()));
+                        }
+                    };
+                    for input in inputs {
+                        self.learn(input)?;
+                    }
+                    let exchange = self.exchange_query(loaded).await;
+                    let query = QueryFacts {
+                        purpose: QueryPurpose::Reconcile,
+                        request: send.request.fingerprint(),
+                        peer,
+                        evidence: exchange.evidence.clone(),
+                    };
+                    self.learn(Input::Queried(Box::new(query)))?;
+                    let Some(response) = exchange.response else {
+                        self.persist().await?;
+                        return Err(nothing("a query got no complete answer that may be read".to_owned()));
+                    };
+                    self.scratch.history.push(Exchange {
+                        role: Role::Query,
+                        request: Request::Http(request),
+                        response: Response::Http(response),
+                    });
+                }
+            }
+        }
+    }
+
+    /// What the queries proved.
+    fn reconciled(&mut self, connection: &Arc<Connection>, verdict: Verdict) -> Judged {
+        let newest = self.state.queries.last().map(|query| query.evidence.clone());
+        let evidence = newest.unwrap_or_else(|| HttpEvidence::nothing_seen(Cause::LocalIo));
+        let (outcome, reading) =
+            (verdict.outcome, self.held_to_schema(connection, Reading::Verdict(verdict)));
+        let (code, output) = match reading {
+            Reading::Verdict(verdict) => (code_of(outcome, verdict.success, verdict.reason), verdict.output),
+            // It was found, and what was found can't be shown.
+            Reading::Faulted(_) | Reading::None | Reading::Withheld => {
+                (code_of(outcome, false, Reason::Unreadable), None)
+            }
+        };
+        let result = match output {
+            Some(output) => self.deliverable(connection, Some(output)),
+            None => ResultFacts::Nothing,
+        };
+        let judgement = Judgement {
+            outcome,
+            code,
+            source: Source::RemoteQuery,
+            repairable: false,
+            retry_after_seconds: None,
+            above_ceiling: false,
+            connector_fault: None,
+            output: None,
+            job: None,
+        };
+        Judged { judgement, evidence, result }
+    }
+}

@@ -1,0 +1,275 @@
+//! One invocation, driven by the one loop.
+
+use crate::broker::Inner;
+use crate::connection::Connection;
+use crate::probe::Point;
+use proofport_core::call::Call;
+use proofport_core::code::Code;
+use proofport_core::contract::Phase;
+use proofport_core::decide::{Input, decide};
+use proofport_core::diagnostic::Protected;
+use proofport_core::digest::Digest;
+use proofport_core::due::{Effect, due};
+use proofport_core::event::{Accepted, Event, EventKind, Stop, StopDetail};
+use proofport_core::exchange::{Exchange, Request, Response};
+use proofport_core::id::{IdempotencyKey, RequestId};
+use proofport_core::manifest::Contract;
+use proofport_core::state::{IllegalEvent, State};
+use proofport_core::verdict::Step;
+use proofport_egress::{ExchangeOptions, Guard, HttpExchange, Loaded, Watch, WirePoint};
+use proofport_journal::{Batch, Body, BodyKind, JournalError};
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// An invocation on its way.
+pub(crate) struct Run {
+    pub(crate) inner: Arc<Inner>,
+    pub(crate) state: State,
+    /// Events that are applied and not yet on disk.
+    pending: Vec<Event>,
+    /// What goes to disk with them.
+    pub(crate) bodies: Vec<Body>,
+    intents: Vec<(Digest, RequestId)>,
+    publish: watch::Sender<Option<State>>,
+    pub(crate) scratch: Scratch,
+}
+
+/// What an invocation needs while it is under way, and what its record doesn't hold.
+pub(crate) struct Scratch {
+    /// The admin's binding; none: there is no such connection.
+    pub(crate) connection: Option<Arc<Connection>>,
+    /// The input; none: it was not JSON.
+    pub(crate) input: Option<Value>,
+    pub(crate) canonical: String,
+    pub(crate) call: Option<Call>,
+    pub(crate) contract: Option<Contract>,
+    pub(crate) key: Option<IdempotencyKey>,
+    pub(crate) credential: Option<crate::ask::Authorized>,
+    /// The connector's newest step, not yet carried out.
+    pub(crate) step: Option<Step>,
+    pub(crate) steps: u32,
+    pub(crate) history: Vec<Exchange>,
+    /// The delay that the newest complete answer asked for.
+    pub(crate) asked_delay: Option<u32>,
+    /// A verified connection with the effect loaded.
+    pub(crate) loaded: Option<(Loaded, Request)>,
+    /// The effect's exchange.
+    pub(crate) exchange: Option<HttpExchange>,
+    /// What recognises the injected secret.
+    pub(crate) guard: Option<Arc<Guard>>,
+    /// The result's value, as its stored bytes parse.
+    pub(crate) result: Option<Value>,
+    pub(crate) protected: Protected,
+}
+
+impl Scratch {
+    fn new(connection: Option<Arc<Connection>>) -> Self {
+        Self {
+            connection,
+            input: None,
+            canonical: String::new(),
+            call: None,
+            contract: None,
+            key: None,
+            credential: None,
+            step: None,
+            steps: 0,
+            history: Vec::new(),
+            asked_delay: None,
+            loaded: None,
+            exchange: None,
+            guard: None,
+            result: None,
+            protected: Protected::default(),
+        }
+    }
+}
+
+/// An invocation that has gone as far as it goes by itself. Its record is durable.
+pub(crate) struct Finished {
+    pub(crate) state: State,
+    pub(crate) result: Option<Value>,
+}
+
+/// An invocation can't go on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("the host decided what can't happen: {0}")]
+    Illegal(#[from] IllegalEvent),
+}
+
+impl Run {
+    pub(crate) fn begin(
+        inner: Arc<Inner>,
+        connection: Option<Arc<Connection>>,
+        accepted: Accepted,
+        input: Option<Value>,
+        canonical: String,
+        publish: watch::Sender<Option<State>>,
+    ) -> Result<Self, RunError> {
+        let event = Event::ActionAccepted(Box::new(accepted));
+        let state = State::begin(&event)?;
+        let mut bodies = Vec::new();
+        if input.is_some() {
+            bodies.push(Body { kind: BodyKind::Input, bytes: canonical.clone().into_bytes() });
+        }
+        let scratch = Scratch { input, canonical, ..Scratch::new(connection) };
+        Ok(Self { inner, state, pending: vec![event], bodies, intents: Vec::new(), publish, scratch })
+    }
+
+    /// An invocation whose effect was dispatched before, for asking what became of it.
+    pub(crate) fn resume(inner: Arc<Inner>, connection: Arc<Connection>, state: State) -> Self {
+        let (publish, _) = watch::channel(None);
+        let scratch = Scratch::new(Some(connection));
+        Self { inner, state, pending: Vec::new(), bodies: Vec::new(), intents: Vec::new(), publish, scratch }
+    }
+
+    /// Remembers this invocation under these intents, in the commit that makes it durable.
+    pub(crate) fn remember(&mut self, keys: Vec<Digest>) {
+        let id = self.state.accepted.request_id;
+        self.intents = keys.into_iter().map(|key| (key, id)).collect();
+    }
+
+    /// Ends before anything else: the caller's key stands for another input.
+    pub(crate) async fn refuse_reused_key(self) -> Result<Finished, RunError> {
+        let stop = Stop {
+            phase: Phase::Validation,
+            code: Code::CallKeyReused,
+            invalid_fields: Vec::new(),
+            detail: StopDetail::None,
+        };
+        let mut run = self;
+        run.learn(Input::Refused(stop))?;
+        run.drive().await
+    }
+
+    /// The one loop.
+    pub(crate) async fn drive(mut self) -> Result<Finished, RunError> {
+        loop {
+            let effect = due(&self.state);
+            self.persist_then_act(effect).await?;
+            let inputs = match effect {
+                Effect::Validate => vec![self.validate().await],
+                Effect::Authorize => vec![self.authorize()],
+                Effect::Prepare => self.prepare().await,
+                Effect::Dispatch => vec![self.dispatch().await],
+                Effect::Judge => vec![self.judge().await],
+                Effect::Wait | Effect::Deliver => {
+                    return Ok(Finished { state: self.state, result: self.scratch.result });
+                }
+            };
+            for input in inputs {
+                self.learn(input)?;
+            }
+        }
+    }
+
+    /// PERSIST, THEN ACT. The one place that decides what must be on disk before something happens:
+    /// an effect's first byte (law 1), an answer to the caller (law 5), an id that is shown. A commit
+    /// that fails ends the process (law 12), so that nothing goes on from memory.
+    async fn persist_then_act(&mut self, next: Effect) -> Result<(), RunError> {
+        if next.must_be_durable() { self.persist().await } else { Ok(()) }
+    }
+
+    /// Appends what is not on disk yet, and returns when it is.
+    pub(crate) async fn persist(&mut self) -> Result<(), RunError> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let events = std::mem::take(&mut self.pending);
+        let has = |kind: EventKind| events.iter().any(|event| event.kind() == kind);
+        let open = match (has(EventKind::DispatchStarted), has(EventKind::AttemptEnded)) {
+            (true, false) => Some(true),
+            (_, true) => Some(false),
+            (false, false) => None,
+        };
+        self.keep_protected();
+        let batch = Batch {
+            invocation: Some(self.state.accepted.request_id),
+            at: self.inner.now(),
+            events,
+            bodies: std::mem::take(&mut self.bodies),
+            intents: std::mem::take(&mut self.intents),
+            open,
+        };
+        self.inner.append(batch).await?;
+        self.publish.send_replace(Some(self.state.clone()));
+        Ok(())
+    }
+
+    /// Takes in one input: the core decides, the state follows, the disk is told in time.
+    pub(crate) fn learn(&mut self, input: Input) -> Result<(), RunError> {
+        for event in decide(&self.state, input, self.inner.now())? {
+            self.state.apply(&event)?;
+            self.pending.push(event);
+        }
+        Ok(())
+    }
+
+    /// Hands the effect to its transport. `DISPATCH_STARTED` is on disk.
+    async fn dispatch(&mut self) -> Input {
+        let Some((loaded, request)) = self.scratch.loaded.take() else {
+            // The loop only comes here with a loaded connection; without one nothing can leave.
+            return Input::Recovered;
+        };
+        let options = self.exchange_options();
+        let exchange = loaded.exchange(&options, Arc::new(WireProbe(Arc::clone(&self.inner)))).await;
+        self.note(&exchange);
+        let evidence = exchange.evidence.clone();
+        if let Some(response) = &exchange.response {
+            self.scratch.history.push(Exchange {
+                role: proofport_core::contract::Role::Effect,
+                request,
+                response: Response::Http(response.clone()),
+            });
+        }
+        self.scratch.exchange = Some(exchange);
+        Input::Exchanged(Box::new(evidence))
+    }
+
+    pub(crate) fn exchange_options(&self) -> ExchangeOptions {
+        let limits = self.scratch.connection.as_ref().map(|connection| connection.limits).unwrap_or_default();
+        let kept = self
+            .scratch
+            .connection
+            .as_ref()
+            .and_then(|connection| connection.manifest.operation(&self.state.accepted.operation.operation))
+            .map(|operation| operation.kept_headers.clone())
+            .unwrap_or_default();
+        ExchangeOptions {
+            deadline: limits.deadline,
+            max_response_bytes: limits.response_bytes,
+            kept_headers: kept,
+        }
+    }
+
+    /// What operators get to see of an exchange, beyond the evidence.
+    pub(crate) fn note(&mut self, exchange: &HttpExchange) {
+        let protected = &mut self.scratch.protected;
+        protected.cause_chain.clone_from(&exchange.diagnostic.cause_chain);
+        protected.remote_request_id.clone_from(&exchange.diagnostic.remote_request_id);
+        self.scratch.asked_delay = exchange.retry_after_seconds;
+    }
+
+    fn keep_protected(&mut self) {
+        let facts = self.state.dispatched() || self.state.stopped.is_some() || self.state.settled.is_some();
+        if !facts {
+            return;
+        }
+        if let Ok(bytes) = serde_json::to_vec(&self.scratch.protected) {
+            self.bodies.push(Body { kind: BodyKind::Protected, bytes });
+        }
+    }
+}
+
+/// Tells the probe what happens on the wire.
+pub(crate) struct WireProbe(pub(crate) Arc<Inner>);
+
+impl Watch for WireProbe {
+    fn at(&self, point: WirePoint) {
+        self.0.probe.at(Point::Wire(point));
+    }
+}

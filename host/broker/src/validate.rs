@@ -1,0 +1,184 @@
+//! Everything that can be checked before a secret is touched or a name resolved.
+
+use crate::connection::Connection;
+use crate::refuse;
+use crate::run::Run;
+use proofport_core::call::Call;
+use proofport_core::code::Code;
+use proofport_core::contract::{Effect, Repeat};
+use proofport_core::decide::Input;
+use proofport_core::digest::Digest;
+use proofport_core::envelope::FieldPointer;
+use proofport_core::event::{Binding, StopDetail};
+use proofport_core::exchange::Request;
+use proofport_core::id::IdempotencyKey;
+use proofport_core::verdict::Step;
+use proofport_sandbox::{Fault, Report, Rules};
+use std::sync::Arc;
+
+/// The most steps of one call: its queries, its effect and its verdict.
+pub(crate) const MOST_STEPS: u32 = 32;
+
+impl Run {
+    pub(crate) async fn validate(&mut self) -> Input {
+        let Some(connection) = self.scratch.connection.clone() else {
+            return refuse::refused(Code::UnsupportedAction, StopDetail::UnknownConnection);
+        };
+        let name = self.state.accepted.operation.operation.clone();
+        let Some((operation, validators)) =
+            connection.manifest.operation(&name).zip(connection.validators(&name))
+        else {
+            return refuse::refused(Code::UnsupportedAction, StopDetail::UnknownOperation);
+        };
+        if self.scratch.canonical.len() > connection.limits.request_bytes {
+            let limit = connection.limits.request_bytes as u64;
+            return refuse::refused(Code::PayloadLimit, StopDetail::OverLimit { limit });
+        }
+        let Some(input) = &self.scratch.input else {
+            return refuse::invalid_input(vec![FieldPointer::in_schema("", &operation.input_schema)]);
+        };
+        let mut invalid: Vec<FieldPointer> = Vec::new();
+        for error in validators.input.iter_errors(input).take(32) {
+            let field = FieldPointer::in_schema(error.instance_path().as_str(), &operation.input_schema);
+            if !invalid.contains(&field) {
+                invalid.push(field);
+            }
+        }
+        if !invalid.is_empty() {
+            return refuse::invalid_input(invalid);
+        }
+        let contract = connection.contract(operation);
+        let key = match &contract.repeat {
+            Repeat::Keyed(_) => match self.inner.entropy.bytes() {
+                Ok(random) => Some(IdempotencyKey::from_random(random)),
+                Err(_) => return refuse::refused(Code::Internal, StopDetail::None),
+            },
+            Repeat::None | Repeat::Idempotent | Repeat::Conditional => None,
+        };
+        let reference = self.state.accepted.request_id.reference();
+        self.scratch.call = Some(Call {
+            operation: name,
+            input: self.scratch.canonical.clone(),
+            config: connection.config.clone(),
+            reference: reference.clone(),
+            idempotency_key: key.clone(),
+            accepted_at: self.state.accepted.at,
+        });
+        self.scratch.key = key;
+        self.scratch.contract = Some(contract.clone());
+        self.scratch.protected.connector =
+            format!("{} {}", connection.manifest.name, connection.manifest.version);
+        match self.step(&connection).await {
+            Ok(Step::Refuse(pointers)) => refuse::invalid_input(
+                pointers
+                    .iter()
+                    .map(|pointer| FieldPointer::in_schema(pointer, &operation.input_schema))
+                    .collect(),
+            ),
+            Ok(Step::Settle(_)) => refuse::breach("a verdict before anything was sent"),
+            Ok(Step::Send(send)) => {
+                if let Request::Http(request) = &send.request
+                    && request.body.as_ref().is_some_and(|body| body.len() > connection.limits.request_bytes)
+                {
+                    let limit = connection.limits.request_bytes as u64;
+                    return refuse::refused(Code::PayloadLimit, StopDetail::OverLimit { limit });
+                }
+                if let Request::Ssh(_) = &send.request {
+                    return refuse::breach("an SSH exec on a connection that has no SSH hosts");
+                }
+                self.scratch.step = Some(Step::Send(send));
+                let config = connection.config_digest();
+                Input::Validated(Box::new(Binding {
+                    intent: self.intent(&connection, config),
+                    connector: connection.connector.digest(),
+                    config,
+                    origins: connection.origins.clone(),
+                    reference,
+                    contract,
+                }))
+            }
+            Err(fault) => refuse::fault(&fault),
+        }
+    }
+
+    /// The intent fingerprint: a change of any part of it is another invocation.
+    fn intent(&self, connection: &Connection, config: Digest) -> Digest {
+        let origins = connection.origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let mut credentials = String::new();
+        {
+            let vault = self.inner.vault.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            for (slot, binding) in &connection.credentials {
+                let version = vault.newest_version(&binding.secret).unwrap_or(0);
+                credentials.push_str(&format!(
+                    "{slot}={}@{version}/{};",
+                    binding.secret,
+                    binding.place.mode()
+                ));
+            }
+        }
+        Digest::of_parts(
+            "proofport.invocation/1",
+            &[
+                self.state.accepted.operation.to_string().as_bytes(),
+                self.scratch.canonical.as_bytes(),
+                connection.connector.digest().as_bytes(),
+                config.as_bytes(),
+                origins.as_bytes(),
+                credentials.as_bytes(),
+            ],
+        )
+    }
+
+    /// The connector's next step, counted.
+    pub(crate) async fn step(&mut self, connection: &Arc<Connection>) -> Result<Step, Fault> {
+        let Some(call) = self.scratch.call.clone() else { return Err(Fault::Unavailable) };
+        let rules = rules(connection, &call);
+        let report = connection.connector.next(&call, &self.scratch.history, &rules).await;
+        self.spent(report)
+    }
+
+    /// Notes what a step cost, whatever it said.
+    pub(crate) fn spent(&mut self, report: Result<Report<Step>, Fault>) -> Result<Step, Fault> {
+        let protected = &mut self.scratch.protected;
+        self.scratch.steps += 1;
+        protected.connector_steps = self.scratch.steps;
+        match report {
+            Ok(report) => {
+                protected.connector_fuel += report.fuel;
+                protected.connector_micros += report.micros;
+                add_log(&mut protected.connector_log, &report.log);
+                Ok(report.value)
+            }
+            Err(fault) => {
+                if let Fault::Trap { log, .. } = &fault {
+                    add_log(&mut protected.connector_log, log);
+                }
+                Err(fault)
+            }
+        }
+    }
+
+    pub(crate) fn is_read(&self) -> bool {
+        self.scratch.contract.as_ref().is_some_and(|contract| contract.effect == Effect::Read)
+    }
+}
+
+/// What a connector prints over all its steps is bounded too.
+const LONGEST_LOG: usize = 16 * 1024;
+
+fn add_log(log: &mut String, more: &[u8]) {
+    let room = LONGEST_LOG.saturating_sub(log.len());
+    let more = String::from_utf8_lossy(more);
+    log.extend(more.chars().take(room));
+}
+
+/// What this call's requests are held against.
+pub(crate) fn rules(connection: &Connection, call: &Call) -> Rules {
+    Rules {
+        origins: connection.origins.clone(),
+        manifest: Arc::clone(&connection.manifest),
+        operation: call.operation.clone(),
+        ssh_hosts: Vec::new(),
+        raw_commands: false,
+    }
+}

@@ -1,0 +1,86 @@
+//! The ceiling over a connector's verdict: what the transport proved limits what may be claimed.
+
+use crate::classify::is_before_work;
+use crate::contract::Outcome;
+use crate::evidence::HttpEvidence;
+use crate::manifest::Contract;
+
+/// What a verdict may claim at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ceiling {
+    /// A complete final 2xx, 3xx or 4xx of the verified origin: anything.
+    Any,
+    /// A complete 5xx that the contract lists as sent before work: a refusal or less.
+    Refusal,
+    /// A complete 5xx: committed without success, or unknown.
+    Failure,
+    /// No complete answer: unknown only. The connector is not even asked.
+    Nothing,
+}
+
+impl Ceiling {
+    /// The ceiling that this evidence sets under this contract.
+    #[must_use]
+    pub fn of(evidence: &HttpEvidence, contract: &Contract) -> Self {
+        match (evidence.completion, evidence.status) {
+            (Some(_), Some(status)) if evidence.from_origin => match status {
+                200..=499 => Self::Any,
+                500..=599 if is_before_work(status, contract) => Self::Refusal,
+                500..=599 => Self::Failure,
+                _ => Self::Nothing,
+            },
+            (Some(_) | None, Some(_) | None) => Self::Nothing,
+        }
+    }
+
+    /// Whether this claim stays under the ceiling.
+    #[must_use]
+    pub const fn allows(self, outcome: Outcome, success: bool) -> bool {
+        match (self, outcome) {
+            (_, Outcome::NotAttempted) => false,
+            (_, Outcome::Unknown) => !success,
+            (Self::Any, Outcome::Committed) => true,
+            (Self::Any | Self::Refusal, Outcome::Rejected) => !success,
+            (Self::Failure | Self::Refusal, Outcome::Committed) => !success,
+            (Self::Failure | Self::Nothing, Outcome::Rejected) | (Self::Nothing, Outcome::Committed) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Completion;
+    use crate::testing::{contract, evidence};
+
+    #[test]
+    fn a_verdict_stays_under_what_was_proved() {
+        use Outcome::{Committed, NotAttempted, Rejected, Unknown};
+        let before_work = contract(&[503]);
+        let check = |status: Option<u16>, completion, allowed: [bool; 5]| {
+            let ceiling = Ceiling::of(&evidence(status, completion), &before_work);
+            let claims = [
+                (Committed, true),
+                (Committed, false),
+                (Rejected, false),
+                (Unknown, false),
+                (NotAttempted, false),
+            ];
+            let got = claims.map(|(outcome, success)| ceiling.allows(outcome, success));
+            assert_eq!(got, allowed, "{status:?} {completion:?}");
+        };
+        let complete = Some(Completion::ContentLength);
+        check(Some(200), complete, [true, true, true, true, false]);
+        check(Some(302), complete, [true, true, true, true, false]);
+        check(Some(404), complete, [true, true, true, true, false]);
+        check(Some(500), complete, [false, true, false, true, false]);
+        check(Some(502), complete, [false, true, false, true, false]);
+        check(Some(503), complete, [false, true, true, true, false]);
+        check(Some(200), None, [false, false, false, true, false]);
+        check(None, None, [false, false, false, true, false]);
+        check(Some(101), complete, [false, false, false, true, false]);
+        let mut proxied = evidence(Some(200), complete);
+        proxied.from_origin = false;
+        assert_eq!(Ceiling::of(&proxied, &before_work), Ceiling::Nothing);
+    }
+}

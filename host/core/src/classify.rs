@@ -1,0 +1,257 @@
+//! From what was seen, and what the connector made of it, to what is claimed of one attempt.
+
+use crate::ceiling::Ceiling;
+use crate::code::Code;
+use crate::contract::{Effect, Outcome, Reason, Repeat, Source};
+use crate::evidence::HttpEvidence;
+use crate::manifest::Contract;
+use crate::verdict::Verdict;
+
+/// The longest delay asked for by a remote that is passed on, in seconds.
+pub const LONGEST_RETRY_AFTER: u32 = 3600;
+
+/// What the connector made of a complete answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading {
+    /// There was no complete answer to read.
+    None,
+    /// The leak guard withheld the answer from everybody; its status is all that may be used.
+    Withheld,
+    /// It read it.
+    Verdict(Verdict),
+    /// It failed while reading: a name from the sandbox's closed list.
+    Faulted(String),
+}
+
+/// What is claimed of one attempt, or of a read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// The code; none: success.
+    pub code: Option<Code>,
+    /// How it is known.
+    pub source: Source,
+    /// Whether the caller can repair the input.
+    pub repairable: bool,
+    /// A usable delay, capped.
+    pub retry_after_seconds: Option<u32>,
+    /// Whether the verdict claimed more than its ceiling.
+    pub above_ceiling: bool,
+    /// The connector's fault while reading.
+    pub connector_fault: Option<String>,
+    /// Whether the verdict's output may be used.
+    pub output: Option<serde_json::Value>,
+    /// The job that the remote took on.
+    pub job: Option<String>,
+}
+
+impl Judgement {
+    /// What can be said of an exchange whose contract is not known: nothing but that it may have
+    /// happened.
+    #[must_use]
+    pub fn unproved(evidence: &HttpEvidence) -> Self {
+        Self {
+            outcome: Outcome::Unknown,
+            code: Some(if evidence.response_started() {
+                Code::RemoteResultIncomplete
+            } else {
+                Code::OutcomeUnknown
+            }),
+            source: Source::TransportObserved,
+            repairable: false,
+            retry_after_seconds: None,
+            above_ceiling: false,
+            connector_fault: None,
+            output: None,
+            job: None,
+        }
+    }
+}
+
+/// What a complete status alone says about an effect under its contract: the host's own table, used
+/// where no verdict stands.
+#[must_use]
+pub fn by_status(status: u16, contract: &Contract) -> (Outcome, Reason) {
+    use Outcome::{Committed, NotAttempted, Rejected, Unknown};
+    if let Repeat::Keyed(keyed) = &contract.repeat
+        && keyed.running_status == Some(status)
+    {
+        return (Unknown, Reason::StillRunning);
+    }
+    let said = by_status_alone(status);
+    match said.0 {
+        // Listing a refusal makes it no other refusal.
+        Rejected => said,
+        Unknown | Committed if is_before_work(status, contract) => (Rejected, Reason::Unavailable),
+        Unknown | Committed | NotAttempted => said,
+    }
+}
+
+/// Whether the contract says that the origin sends this status before any work. It can't say so of a
+/// success, nor of 502 and 504: there an intermediary speaks, of whose doings the origin's
+/// documentation knows nothing.
+pub(crate) fn is_before_work(status: u16, contract: &Contract) -> bool {
+    let may_be = matches!(status, 300..=302 | 304..=501 | 503 | 505..=599);
+    may_be && contract.statuses_before_work.contains(&status)
+}
+
+fn by_status_alone(status: u16) -> (Outcome, Reason) {
+    use Outcome::{Committed, Rejected, Unknown};
+    match status {
+        202 => (Committed, Reason::Accepted),
+        200..=299 => (Committed, Reason::Done),
+        303 => (Committed, Reason::Done),
+        300..=399 => (Unknown, Reason::Unreadable),
+        401 => (Rejected, Reason::Unauthenticated),
+        403 | 407 | 451 => (Rejected, Reason::Forbidden),
+        404 | 410 => (Rejected, Reason::NotFound),
+        408 => (Unknown, Reason::Unavailable),
+        402 | 409 | 423 | 424 => (Rejected, Reason::Conflict),
+        412 | 428 => (Rejected, Reason::PreconditionFailed),
+        421 | 425 | 429 => (Rejected, Reason::RateLimited),
+        400..=499 => (Rejected, Reason::InvalidInput),
+        502..=504 => (Unknown, Reason::Unavailable),
+        500..=599 => (Committed, Reason::RemoteFailed),
+        _ => (Unknown, Reason::Unreadable),
+    }
+}
+
+/// Judges one attempt.
+#[must_use]
+pub fn judge(
+    evidence: &HttpEvidence,
+    contract: &Contract,
+    reading: Reading,
+    asked_delay: Option<u32>,
+) -> Judgement {
+    let ceiling = Ceiling::of(evidence, contract);
+    let delay = asked_delay.map(|seconds| seconds.min(LONGEST_RETRY_AFTER));
+    let status = match (ceiling, evidence.status) {
+        (Ceiling::Any | Ceiling::Refusal | Ceiling::Failure, Some(status)) => status,
+        (Ceiling::Any | Ceiling::Refusal | Ceiling::Failure, None) | (Ceiling::Nothing, _) => {
+            let code =
+                if evidence.response_started() { Code::RemoteResultIncomplete } else { Code::OutcomeUnknown };
+            return Judgement { code: Some(code), ..claim(Outcome::Unknown, Reason::Unreadable, contract) };
+        }
+    };
+    match reading {
+        Reading::Verdict(verdict) if ceiling.allows(verdict.outcome, verdict.success) => Judgement {
+            code: code_of(verdict.outcome, verdict.success, verdict.reason),
+            repairable: repairable(verdict.outcome, verdict.reason),
+            retry_after_seconds: verdict.retry_after_seconds.map(|s| s.min(LONGEST_RETRY_AFTER)).or(delay),
+            output: verdict.output,
+            job: verdict.job,
+            ..claim(verdict.outcome, verdict.reason, contract)
+        },
+        Reading::Verdict(_) => {
+            let (outcome, reason) = unread(status, contract);
+            Judgement { above_ceiling: true, retry_after_seconds: delay, ..claim(outcome, reason, contract) }
+        }
+        Reading::Faulted(fault) => {
+            let (outcome, reason) = unread(status, contract);
+            Judgement {
+                connector_fault: Some(fault),
+                retry_after_seconds: delay,
+                ..claim(outcome, reason, contract)
+            }
+        }
+        Reading::Withheld => {
+            let (outcome, reason) = by_status(status, contract);
+            let success = outcome == Outcome::Committed && reason != Reason::RemoteFailed;
+            Judgement {
+                code: code_of(outcome, success, reason),
+                retry_after_seconds: delay,
+                ..claim(outcome, reason, contract)
+            }
+        }
+        Reading::None => {
+            let (outcome, reason) = unread(status, contract);
+            Judgement { retry_after_seconds: delay, ..claim(outcome, reason, contract) }
+        }
+    }
+}
+
+/// A complete answer that nobody could read: the status alone speaks, and a success becomes an
+/// unreadable one.
+fn unread(status: u16, contract: &Contract) -> (Outcome, Reason) {
+    match by_status(status, contract) {
+        (Outcome::Committed, Reason::RemoteFailed) => (Outcome::Committed, Reason::RemoteFailed),
+        (Outcome::Committed, _) => (Outcome::Committed, Reason::Unreadable),
+        (outcome @ (Outcome::Rejected | Outcome::Unknown | Outcome::NotAttempted), reason) => {
+            (outcome, reason)
+        }
+    }
+}
+
+fn claim(outcome: Outcome, reason: Reason, contract: &Contract) -> Judgement {
+    let source = match (outcome, contract.effect) {
+        (Outcome::Unknown | Outcome::NotAttempted, _) => Source::TransportObserved,
+        (Outcome::Rejected | Outcome::Committed, Effect::Read) => Source::RemoteQuery,
+        (Outcome::Rejected | Outcome::Committed, Effect::Write) => Source::RemoteResponse,
+    };
+    Judgement {
+        outcome,
+        code: code_of(outcome, false, reason),
+        source,
+        repairable: repairable(outcome, reason),
+        retry_after_seconds: None,
+        above_ceiling: false,
+        connector_fault: None,
+        output: None,
+        job: None,
+    }
+}
+
+const fn repairable(outcome: Outcome, reason: Reason) -> bool {
+    match outcome {
+        Outcome::Rejected => matches!(reason, Reason::InvalidInput | Reason::NotFound),
+        Outcome::NotAttempted | Outcome::Committed | Outcome::Unknown => false,
+    }
+}
+
+/// The code for a claim; none for success.
+#[must_use]
+pub const fn code_of(outcome: Outcome, success: bool, reason: Reason) -> Option<Code> {
+    Some(match outcome {
+        Outcome::Committed if success => return None,
+        Outcome::Committed => match reason {
+            Reason::Partial => Code::Partial,
+            Reason::Unreadable => Code::ResultUnreadable,
+            Reason::Done
+            | Reason::Accepted
+            | Reason::Unauthenticated
+            | Reason::Forbidden
+            | Reason::InvalidInput
+            | Reason::NotFound
+            | Reason::Conflict
+            | Reason::PreconditionFailed
+            | Reason::RateLimited
+            | Reason::StillRunning
+            | Reason::PayloadMismatch
+            | Reason::Unavailable
+            | Reason::RemoteFailed
+            | Reason::Present
+            | Reason::Absent => Code::RemoteFailed,
+        },
+        Outcome::Rejected => match reason {
+            Reason::Unauthenticated => Code::AuthFailed,
+            Reason::RateLimited | Reason::Unavailable => Code::RateLimited,
+            Reason::Absent => Code::ConfirmedAbsent,
+            Reason::Done
+            | Reason::Accepted
+            | Reason::Forbidden
+            | Reason::InvalidInput
+            | Reason::NotFound
+            | Reason::Conflict
+            | Reason::PreconditionFailed
+            | Reason::StillRunning
+            | Reason::PayloadMismatch
+            | Reason::RemoteFailed
+            | Reason::Partial
+            | Reason::Present
+            | Reason::Unreadable => Code::RemoteRejected,
+        },
+        Outcome::Unknown | Outcome::NotAttempted => Code::OutcomeUnknown,
+    })
+}

@@ -1,0 +1,318 @@
+//! Which events an input causes. The host appends them, applies them, and asks what is due.
+
+use crate::classify::Judgement;
+use crate::code::Code;
+use crate::contract::{Outcome, Source};
+use crate::digest::Digest;
+use crate::event::KeyUse;
+use crate::event::{
+    AttemptEnd, Binding, CredentialUse, Dispatch, Event, QueryFacts, ResultFacts, Settlement, Stop,
+    StopDetail,
+};
+use crate::evidence::{Cause, HttpEvidence, PeerIdentity, SetupAttempt};
+use crate::project::last_boundary;
+use crate::state::{IllegalEvent, Standing, State};
+use crate::time::UnixMillis;
+
+/// What the host learnt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// Everything that could be checked without a secret is in order.
+    Validated(Box<Binding>),
+    /// The vault permits the use.
+    Authorized(CredentialUse),
+    /// It can't go on, and no effect was sent.
+    Refused(Stop),
+    /// Connection attempts ended; whether one succeeded is in them.
+    Connected(Vec<SetupAttempt>),
+    /// A query ended.
+    Queried(Box<QueryFacts>),
+    /// A verified connection stands, and the exact effect is known.
+    Ready(Box<Readiness>),
+    /// The effect's exchange ended in some way.
+    Exchanged(Box<HttpEvidence>),
+    /// The effect's answer, or its lack, was judged.
+    Judged(Box<Judged>),
+    /// A read's last answer was judged.
+    ReadJudged(Box<Judged>),
+    /// A reconciliation's queries were judged.
+    Reconciled(Box<Judged>),
+    /// A person settled it.
+    Attested {
+        /// Rejected or committed.
+        outcome: Outcome,
+        /// Why.
+        reason: String,
+    },
+    /// The caller lost interest.
+    Cancelled,
+    /// The caller's protocol confirmed a complete handoff.
+    Delivered,
+    /// The host came back, and nothing of this invocation is under way any more.
+    Recovered,
+}
+
+/// A verified connection and the exact effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Readiness {
+    /// Fingerprint of the effect.
+    pub request: Digest,
+    /// Who the peer proved to be.
+    pub peer: PeerIdentity,
+    /// The key, where the contract is keyed.
+    pub key: Option<KeyUse>,
+    /// How long the right to dispatch lasts, in milliseconds.
+    pub lease_millis: u64,
+}
+
+/// A judgement and the result that goes with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// What is claimed.
+    pub judgement: Judgement,
+    /// What was seen.
+    pub evidence: HttpEvidence,
+    /// What can be delivered.
+    pub result: ResultFacts,
+}
+
+/// The events that this input causes, in order. All of them apply to the state that was given.
+///
+/// # Errors
+/// When the input makes no sense where the invocation stands: a bug in the host, never in the
+/// remote.
+pub fn decide(state: &State, input: Input, now: UnixMillis) -> Result<Vec<Event>, IllegalEvent> {
+    let events = match input {
+        Input::Validated(binding) => vec![Event::PreflightValidated(binding)],
+        Input::Authorized(credential) => vec![Event::CredentialAuthorized(credential)],
+        Input::Refused(stop) => refuse(state, stop),
+        Input::Connected(attempts) => attempts.into_iter().map(Event::ConnectionAttempted).collect(),
+        Input::Queried(query) => vec![Event::QueryExchanged(*query)],
+        Input::Ready(ready) => dispatch(state, *ready, now),
+        Input::Exchanged(evidence) => exchanged(state, &evidence),
+        Input::Judged(judged) => judged_effect(state, *judged),
+        Input::ReadJudged(judged) => judged_read(*judged),
+        Input::Reconciled(judged) => reconciled(*judged),
+        Input::Attested { outcome, reason } => vec![
+            Event::OutcomeSettled(Settlement {
+                outcome,
+                code: match outcome {
+                    Outcome::Rejected => Some(Code::RemoteRejected),
+                    Outcome::Committed | Outcome::NotAttempted | Outcome::Unknown => None,
+                },
+                source: Source::OperatorAttested,
+                repairable: false,
+                retry_after_seconds: None,
+                http_status: None,
+                attested_reason: Some(reason),
+            }),
+            Event::ResultCommitted(ResultFacts::Nothing),
+        ],
+        // Losing interest in what is over already is no event.
+        Input::Cancelled => match state.standing {
+            Standing::Accepted
+            | Standing::Validated
+            | Standing::AwaitingApproval
+            | Standing::Authorized
+            | Standing::Leased
+            | Standing::Dispatched
+            | Standing::Answered
+            | Standing::Ended => vec![Event::CancelRequested],
+            Standing::Settled | Standing::Stored | Standing::Delivered | Standing::Stopped => Vec::new(),
+        },
+        Input::Delivered => match state.standing {
+            Standing::Stored | Standing::Delivered => vec![Event::ResultDelivered],
+            Standing::Accepted
+            | Standing::Validated
+            | Standing::AwaitingApproval
+            | Standing::Authorized
+            | Standing::Leased
+            | Standing::Dispatched
+            | Standing::Answered
+            | Standing::Ended
+            | Standing::Settled
+            | Standing::Stopped => Vec::new(),
+        },
+        Input::Recovered => recovered(state),
+    };
+    let mut check = state.clone();
+    for event in &events {
+        check.apply(event)?;
+    }
+    Ok(events)
+}
+
+/// A refusal after an earlier dispatch ends the lease's attempt and settles nothing (law 3).
+fn refuse(state: &State, stop: Stop) -> Vec<Event> {
+    match (state.dispatched(), state.lease) {
+        (true, Some(lease)) if state.active().is_none() && state.standing == Standing::Leased => {
+            vec![Event::AttemptEnded(AttemptEnd {
+                generation: lease.generation,
+                outcome: Outcome::NotAttempted,
+                code: Some(stop.code),
+                source: Source::TransportObserved,
+                evidence: HttpEvidence::nothing_seen(Cause::LocalIo),
+                above_ceiling: false,
+                connector_fault: None,
+            })]
+        }
+        (true | false, Some(_) | None) => vec![Event::Stopped(stop)],
+    }
+}
+
+fn dispatch(state: &State, ready: Readiness, now: UnixMillis) -> Vec<Event> {
+    let mut events = Vec::with_capacity(2);
+    // A lease that was taken before a pause is used only while it lasts; `apply` refuses a late one.
+    let generation = match (state.standing, state.lease) {
+        (Standing::Leased, Some(lease)) => lease.generation,
+        (_, _) => {
+            let generation = state.next_generation();
+            let until = UnixMillis(now.0.saturating_add(ready.lease_millis.max(1)));
+            events.push(Event::LeaseTaken { generation, until });
+            generation
+        }
+    };
+    events.push(Event::DispatchStarted(Dispatch {
+        generation,
+        request: ready.request,
+        peer: ready.peer,
+        key: ready.key,
+        at: now,
+    }));
+    events
+}
+
+fn exchanged(state: &State, evidence: &HttpEvidence) -> Vec<Event> {
+    let Some(attempt) = state.active() else { return Vec::new() };
+    let generation = attempt.dispatch.generation;
+    let mut events = Vec::with_capacity(4);
+    if evidence.request_complete {
+        events.push(Event::RequestSent { generation });
+    }
+    if evidence.response_started() {
+        events.push(Event::RemoteResponseStarted { generation });
+    }
+    if evidence.completion.is_some() {
+        events.push(Event::RemoteResponseComplete { generation });
+    } else {
+        let code =
+            if evidence.response_started() { Code::RemoteResultIncomplete } else { Code::OutcomeUnknown };
+        events.push(Event::AttemptEnded(AttemptEnd {
+            generation,
+            outcome: Outcome::Unknown,
+            code: Some(code),
+            source: Source::TransportObserved,
+            evidence: evidence.clone(),
+            above_ceiling: false,
+            connector_fault: None,
+        }));
+    }
+    events
+}
+
+fn judged_effect(state: &State, judged: Judged) -> Vec<Event> {
+    let Some(attempt) = state.active() else { return Vec::new() };
+    let Judged { judgement, evidence, result } = judged;
+    let mut events = vec![Event::AttemptEnded(AttemptEnd {
+        generation: attempt.dispatch.generation,
+        outcome: judgement.outcome,
+        code: judgement.code,
+        source: judgement.source,
+        evidence: evidence.clone(),
+        above_ceiling: judgement.above_ceiling,
+        connector_fault: judgement.connector_fault.clone(),
+    })];
+    if let Some(id) = &judgement.job {
+        events.push(Event::JobAccepted { id: id.clone() });
+    }
+    let earlier = state.attempts.iter().filter(|a| a.end.is_some()).map(crate::state::Attempt::outcome);
+    let outcome = Outcome::aggregate(earlier.chain([judgement.outcome]));
+    // An earlier unknown stays unknown under a later refusal (law 3).
+    if outcome.is_settled() && outcome == judgement.outcome {
+        events.push(Event::OutcomeSettled(settlement(&judgement, Some(&evidence))));
+        events.push(Event::ResultCommitted(result));
+    }
+    events
+}
+
+fn judged_read(judged: Judged) -> Vec<Event> {
+    let Judged { judgement, evidence, result } = judged;
+    if judgement.outcome.is_settled() {
+        vec![Event::OutcomeSettled(settlement(&judgement, Some(&evidence))), Event::ResultCommitted(result)]
+    } else {
+        let code = judgement.code.unwrap_or(Code::OutcomeUnknown);
+        vec![Event::Stopped(Stop {
+            phase: crate::contract::Phase::RemoteExecution,
+            code,
+            invalid_fields: Vec::new(),
+            detail: StopDetail::Query { cause: evidence.cause, status: evidence.status },
+        })]
+    }
+}
+
+fn reconciled(judged: Judged) -> Vec<Event> {
+    let Judged { judgement, evidence: _, result } = judged;
+    if judgement.outcome.is_settled() {
+        let source = Source::RemoteQuery;
+        vec![
+            Event::OutcomeSettled(Settlement { source, ..settlement(&judgement, None) }),
+            Event::ResultCommitted(result),
+        ]
+    } else {
+        Vec::new()
+    }
+}
+
+fn settlement(judgement: &Judgement, evidence: Option<&HttpEvidence>) -> Settlement {
+    Settlement {
+        outcome: judgement.outcome,
+        code: judgement.code,
+        source: judgement.source,
+        repairable: judgement.repairable,
+        retry_after_seconds: judgement.retry_after_seconds,
+        http_status: evidence.and_then(|e| e.status.filter(|_| e.completion.is_some() && e.from_origin)),
+        attested_reason: None,
+    }
+}
+
+/// Nothing is sent merely because the host came back: a dispatch without an end is unknown, and what
+/// never reached its dispatch stopped.
+fn recovered(state: &State) -> Vec<Event> {
+    match (state.active(), state.standing) {
+        (Some(attempt), _) => vec![Event::AttemptEnded(AttemptEnd {
+            generation: attempt.dispatch.generation,
+            outcome: Outcome::Unknown,
+            code: Some(Code::OutcomeUnknown),
+            source: Source::TransportObserved,
+            evidence: HttpEvidence::nothing_seen(Cause::HostStopped),
+            above_ceiling: false,
+            connector_fault: None,
+        })],
+        (None, Standing::Settled) => vec![Event::ResultCommitted(ResultFacts::Nothing)],
+        (None, Standing::Leased) if state.dispatched() => refuse(state, interrupted(state)),
+        (None, Standing::Accepted | Standing::Validated | Standing::Authorized | Standing::Leased) => {
+            vec![Event::Stopped(interrupted(state))]
+        }
+        (
+            None,
+            Standing::AwaitingApproval
+            | Standing::Dispatched
+            | Standing::Answered
+            | Standing::Ended
+            | Standing::Stored
+            | Standing::Delivered
+            | Standing::Stopped,
+        ) => Vec::new(),
+    }
+}
+
+/// The host stopped before the dispatch. A question to a person outlives that; everything else that
+/// was under way is over.
+fn interrupted(state: &State) -> Stop {
+    Stop {
+        phase: last_boundary(state),
+        code: Code::Internal,
+        invalid_fields: Vec::new(),
+        detail: StopDetail::Setup { cause: Cause::HostStopped },
+    }
+}

@@ -1,0 +1,150 @@
+//! What our own transport saw. Facts only; what they mean is [`classify`](crate::classify).
+
+use crate::closed::closed_enum;
+use crate::contract::Stage;
+use crate::digest::Digest;
+use serde::{Deserialize, Serialize};
+
+closed_enum! {
+    /// A local cause, from a closed list: what broke here. It never decides an outcome.
+    pub enum Cause {
+        /// The name does not resolve.
+        NameNotFound = "name_not_found",
+        /// The resolver failed.
+        ResolverFailed = "resolver_failed",
+        /// A resolved address is not allowed for this connection.
+        AddressDenied = "address_denied",
+        /// The peer refused the connection.
+        ConnectionRefused = "connection_refused",
+        /// No route to the host or network.
+        Unreachable = "unreachable",
+        /// The peer reset the connection.
+        ConnectionReset = "connection_reset",
+        /// The peer closed the connection.
+        ConnectionClosed = "connection_closed",
+        /// A local deadline passed.
+        DeadlinePassed = "deadline_passed",
+        /// The certificate is for another name, expired, revoked or from an unknown issuer.
+        CertificateInvalid = "certificate_invalid",
+        /// The TLS handshake failed otherwise.
+        TlsFailed = "tls_failed",
+        /// The peer broke the protocol.
+        ProtocolError = "protocol_error",
+        /// The response declared both Content-Length and Transfer-Encoding.
+        AmbiguousFraming = "ambiguous_framing",
+        /// The response ended before its framing was complete.
+        Truncated = "truncated",
+        /// The peer switched protocols, which nobody asked for.
+        UnexpectedUpgrade = "unexpected_upgrade",
+        /// The response is larger than the limit.
+        TooLarge = "too_large",
+        /// The caller cancelled.
+        Cancelled = "cancelled",
+        /// The host stopped or was killed.
+        HostStopped = "host_stopped",
+        /// Something else failed in our own input or output.
+        LocalIo = "local_io",
+    }
+}
+
+/// How a connection attempt went at the stage where it ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupAttempt {
+    /// Counted from 1 within the invocation.
+    pub n: u32,
+    /// The last stage that was entered.
+    pub stage: Stage,
+    /// None: this attempt produced a usable connection.
+    pub cause: Option<Cause>,
+    /// The address that was dialled, for operators.
+    pub address: Option<String>,
+    /// How long each completed stage took, in microseconds.
+    pub timings: Vec<StageTiming>,
+}
+
+/// How long a stage took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageTiming {
+    /// The stage.
+    pub stage: Stage,
+    /// Microseconds.
+    pub micros: u64,
+}
+
+/// Who the peer proved to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerIdentity {
+    /// The name that was verified; the address where the origin is plain HTTP.
+    pub name: String,
+    /// SHA-256 of the end-entity certificate; none on plain HTTP.
+    pub certificate: Option<Digest>,
+}
+
+closed_enum! {
+    /// What proved that a response is complete (RFC 9112 section 8).
+    pub enum Completion {
+        /// As many bytes as Content-Length said.
+        ContentLength = "content_length",
+        /// The chunked coding's terminator.
+        Chunked = "chunked",
+        /// A close-delimited body that TLS close_notify ended.
+        CloseNotify = "close_notify",
+        /// A response that has no content by its status or the request's method.
+        NoContent = "no_content",
+        /// HTTP/2 END_STREAM.
+        EndStream = "end_stream",
+    }
+}
+
+/// What was seen of one HTTP exchange after the first handoff to the transport.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HttpEvidence {
+    /// Bytes that were offered to the transport above TLS.
+    pub bytes_offered: u64,
+    /// Bytes that were read from it.
+    pub bytes_read: u64,
+    /// Whether the whole request was offered.
+    pub request_complete: bool,
+    /// Whether a complete response head arrived; `status` is then its status.
+    pub status: Option<u16>,
+    /// What proved that the response is complete; none: it is not.
+    pub completion: Option<Completion>,
+    /// What broke here, if anything did.
+    pub cause: Option<Cause>,
+    /// Whether the head came from the verified origin itself. False: from a proxy of ours.
+    pub from_origin: bool,
+    /// How many hits of an injected secret were masked in the response.
+    pub masked: u32,
+    /// Whether a response body was withheld because a secret in another shape may be in it.
+    pub withheld: bool,
+    /// Digest of the complete body as it arrived.
+    pub body_digest: Option<Digest>,
+    /// From the first handoff to the end, in microseconds.
+    pub micros: u64,
+}
+
+impl HttpEvidence {
+    /// Whether any byte of a response arrived.
+    #[must_use]
+    pub const fn response_started(&self) -> bool {
+        self.bytes_read > 0
+    }
+
+    /// The evidence of an exchange of which nothing was seen any more: the host stopped.
+    #[must_use]
+    pub const fn nothing_seen(cause: Cause) -> Self {
+        Self {
+            bytes_offered: 0,
+            bytes_read: 0,
+            request_complete: false,
+            status: None,
+            completion: None,
+            cause: Some(cause),
+            from_origin: false,
+            masked: 0,
+            withheld: false,
+            body_digest: None,
+            micros: 0,
+        }
+    }
+}

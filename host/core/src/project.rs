@@ -1,0 +1,262 @@
+//! What may be claimed of an invocation: a pure function of its record, the contract bound in it,
+//! and the time.
+
+use crate::code::{ActionRule, Code, OutcomeRule, PhaseRule, RetryRule};
+use crate::contract::{Action, Effect, Outcome, Phase, Repeat, Retry, RetryOwner, Source};
+use crate::event::{AttemptEnd, ResultFacts};
+use crate::evidence::HttpEvidence;
+use crate::state::{Attempt, Standing, State};
+use crate::time::UnixMillis;
+
+/// What may be claimed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Projection {
+    /// Committed and successful, with everything that was promised.
+    pub ok: bool,
+    /// Where it stands.
+    pub phase: Phase,
+    /// What the records prove about the remote.
+    pub outcome: Outcome,
+    /// What happened; none when ok.
+    pub code: Option<Code>,
+    /// What automation may do.
+    pub retry: Retry,
+    /// What an agent should do; none when ok.
+    pub action: Option<Action>,
+    /// Whose move it is.
+    pub retry_owner: RetryOwner,
+    /// True exactly when the caller owns a backoff.
+    pub retryable: bool,
+    /// A usable delay that the remote asked for.
+    pub retry_after_seconds: Option<u32>,
+    /// The status of a complete final response of the verified origin.
+    pub http_status: Option<u16>,
+    /// How the outcome is known.
+    pub source: Option<Source>,
+}
+
+/// What may be claimed now.
+#[must_use]
+pub fn project(state: &State, now: UnixMillis) -> Projection {
+    let outcome = state.outcome();
+    let code = code(state);
+    let Some(code) = code else {
+        return Projection {
+            ok: true,
+            phase: Phase::RemoteExecution,
+            outcome,
+            code: None,
+            retry: Retry::Never,
+            action: None,
+            retry_owner: RetryOwner::Nobody,
+            retryable: false,
+            retry_after_seconds: None,
+            http_status: http_status(state),
+            source: source(state),
+        };
+    };
+    let row = code.row();
+    let phase = match row.phase {
+        PhaseRule::Is(phase) => phase,
+        PhaseRule::LastBoundary => last_boundary(state),
+    };
+    let retry = retry(row.retry, state, outcome, now);
+    let action = action(row.action, state, retry, outcome);
+    // A read can be tried again whatever became of it: it was declared to change nothing.
+    let read = state.effect() == Some(Effect::Read);
+    let action = if read && retry == Retry::Backoff { Action::RetryAfterDelay } else { action };
+    let retry_owner = owner(retry, read, outcome, action);
+    Projection {
+        ok: false,
+        phase,
+        // The row's fixed outcome and the record's must agree; where they could differ, the record
+        // rules, because it is what is proved.
+        outcome: match row.outcome {
+            OutcomeRule::Is(_) | OutcomeRule::AsProved | OutcomeRule::Nothing => outcome,
+        },
+        code: Some(code),
+        retry,
+        action: Some(action),
+        retry_owner,
+        retryable: retry == Retry::Backoff && retry_owner == RetryOwner::Caller,
+        retry_after_seconds: state.settled.as_ref().and_then(|settled| settled.retry_after_seconds),
+        http_status: http_status(state),
+        source: source(state),
+    }
+}
+
+/// The code; none: success.
+fn code(state: &State) -> Option<Code> {
+    match state.standing {
+        Standing::Stopped => state.stopped.as_ref().map(|stop| stop.code),
+        Standing::AwaitingApproval => Some(Code::ApprovalPending),
+        Standing::Accepted
+        | Standing::Validated
+        | Standing::Authorized
+        | Standing::Leased
+        | Standing::Dispatched
+        | Standing::Answered => {
+            Some(if state.cancel_requested { Code::CallerCancelled } else { Code::InProgress })
+        }
+        Standing::Ended => match (telling(state).and_then(|attempt| attempt.end.as_ref()), state.outcome()) {
+            (Some(AttemptEnd { code: Some(code), .. }), _) => Some(*code),
+            // It succeeded, and what it brought was never stored.
+            (_, Outcome::Committed) => Some(Code::ResultUnavailable),
+            (_, Outcome::NotAttempted | Outcome::Rejected | Outcome::Unknown) => Some(Code::OutcomeUnknown),
+        },
+        Standing::Settled | Standing::Stored | Standing::Delivered => {
+            let settled = state.settled.as_ref().and_then(|settled| settled.code);
+            match (&state.result, settled) {
+                // Success is claimed only with everything that was promised, stored.
+                (Some(ResultFacts::Withheld | ResultFacts::OverLimit) | None, None) => {
+                    Some(Code::ResultUnavailable)
+                }
+                (Some(_) | None, code) => code,
+            }
+        }
+    }
+}
+
+/// The attempt that speaks for the invocation: the newest whose outcome is the invocation's. A later
+/// attempt's refusal doesn't speak for an earlier unknown.
+fn telling(state: &State) -> Option<&Attempt> {
+    let outcome = state.outcome();
+    state.attempts.iter().rev().find(|attempt| attempt.outcome() == outcome)
+}
+
+/// The phase of the last boundary that the record proves.
+pub(crate) fn last_boundary(state: &State) -> Phase {
+    match state.standing {
+        Standing::Accepted => Phase::Validation,
+        Standing::Validated | Standing::AwaitingApproval => Phase::CredentialInjection,
+        Standing::Authorized if !state.queries.is_empty() => Phase::RemoteExecution,
+        Standing::Authorized => Phase::ConnectionSetup,
+        Standing::Leased if !state.dispatched() => Phase::ConnectionSetup,
+        Standing::Leased | Standing::Dispatched | Standing::Answered | Standing::Ended => {
+            Phase::RemoteExecution
+        }
+        Standing::Settled | Standing::Stored | Standing::Delivered => Phase::ResultDelivery,
+        Standing::Stopped => state.stopped.as_ref().map_or(Phase::Validation, |stop| stop.phase),
+    }
+}
+
+fn retry(rule: RetryRule, state: &State, outcome: Outcome, now: UnixMillis) -> Retry {
+    let contract = state.binding.as_ref().map(|binding| &binding.contract);
+    let read = state.effect() == Some(Effect::Read);
+    let repeatable = read || contract.is_some_and(|contract| contract.repeat.is_repeatable());
+    let reconcilable = contract.is_some_and(|contract| contract.reconcile.is_some());
+    let backoff_if = |condition: bool| if condition { Retry::Backoff } else { Retry::Never };
+    match rule {
+        RetryRule::Is(retry) => retry,
+        // Nothing of the effect was sent; whether it helps to come back is what the query said.
+        RetryRule::BackoffOrNever => backoff_if(query_may_recover(state)),
+        RetryRule::RateLimit => {
+            let delay = state.settled.as_ref().is_some_and(|settled| settled.retry_after_seconds.is_some());
+            backoff_if(repeatable || delay)
+        }
+        RetryRule::ReconcileOrNever => {
+            if reconcilable && !read {
+                Retry::Reconcile
+            } else {
+                Retry::Never
+            }
+        }
+        RetryRule::Unknown => unknown_retry(state, read, now),
+        RetryRule::ByOutcome => match outcome {
+            Outcome::Unknown => unknown_retry(state, read, now),
+            Outcome::NotAttempted | Outcome::Rejected | Outcome::Committed => Retry::Never,
+        },
+    }
+}
+
+/// What may be done about an unknown, from the contract and the stored expiry only.
+fn unknown_retry(state: &State, read: bool, now: UnixMillis) -> Retry {
+    let repeat = state.binding.as_ref().map(|binding| &binding.contract.repeat);
+    match repeat {
+        _ if read => Retry::Backoff,
+        Some(Repeat::Idempotent) => Retry::Backoff,
+        Some(Repeat::Keyed(_)) => {
+            // The first use counts: a later attempt never renews the remote's memory.
+            let expires = state
+                .attempts
+                .iter()
+                .find_map(|attempt| attempt.dispatch.key.as_ref().map(|key| key.expires));
+            if expires.is_some_and(|expires| now < expires) {
+                Retry::SameIdempotencyKey
+            } else {
+                Retry::Reconcile
+            }
+        }
+        Some(Repeat::None | Repeat::Conditional) | None => Retry::Reconcile,
+    }
+}
+
+/// A query that could not be answered may be answered later; one that was refused will be again.
+fn query_may_recover(state: &State) -> bool {
+    state.queries.last().is_none_or(|query| match query.evidence.status {
+        Some(status) if query.evidence.completion.is_some() => {
+            matches!(status, 408 | 421 | 425 | 429 | 500..=599)
+        }
+        Some(_) | None => true,
+    })
+}
+
+fn action(rule: ActionRule, state: &State, retry: Retry, outcome: Outcome) -> Action {
+    let repairable = state.settled.as_ref().is_some_and(|settled| settled.repairable);
+    match rule {
+        ActionRule::Is(action) => action,
+        ActionRule::ByVerdict if repairable => Action::RepairInput,
+        ActionRule::ByVerdict => Action::StopAndReport,
+        ActionRule::ByRetry => match retry {
+            Retry::Backoff => Action::RetryAfterDelay,
+            Retry::Reconcile | Retry::FetchResult | Retry::SameIdempotencyKey => Action::InspectOutcome,
+            Retry::Never | Retry::AfterCorrection => Action::StopAndReport,
+        },
+        ActionRule::ByOutcome => match outcome {
+            Outcome::Unknown => Action::InspectOutcome,
+            Outcome::NotAttempted | Outcome::Rejected | Outcome::Committed => Action::StopAndReport,
+        },
+    }
+}
+
+/// Whose move it is. Calling again meets an unsettled invocation instead of sending anything, so an
+/// unknown write is never the caller's.
+fn owner(retry: Retry, read: bool, outcome: Outcome, action: Action) -> RetryOwner {
+    match retry {
+        Retry::Never => RetryOwner::Nobody,
+        Retry::FetchResult => RetryOwner::Caller,
+        Retry::AfterCorrection => match action {
+            Action::RepairInput => RetryOwner::Caller,
+            Action::RetryAfterDelay
+            | Action::RequestApproval
+            | Action::StopAndReport
+            | Action::InspectOutcome => RetryOwner::Operator,
+        },
+        Retry::Backoff if read => RetryOwner::Caller,
+        Retry::Backoff => match outcome {
+            Outcome::NotAttempted | Outcome::Rejected => RetryOwner::Caller,
+            Outcome::Committed | Outcome::Unknown => RetryOwner::Operator,
+        },
+        Retry::SameIdempotencyKey | Retry::Reconcile => RetryOwner::Operator,
+    }
+}
+
+fn http_status(state: &State) -> Option<u16> {
+    let complete = |evidence: &HttpEvidence| {
+        evidence.status.filter(|_| evidence.completion.is_some() && evidence.from_origin)
+    };
+    match &state.settled {
+        Some(settled) => settled.http_status,
+        None if state.dispatched() => {
+            telling(state).and_then(|attempt| attempt.end.as_ref()).and_then(|end| complete(&end.evidence))
+        }
+        None => state.queries.last().and_then(|query| complete(&query.evidence)),
+    }
+}
+
+fn source(state: &State) -> Option<Source> {
+    match &state.settled {
+        Some(settled) => Some(settled.source),
+        None => telling(state).and_then(|attempt| attempt.end.as_ref()).map(|end| end.source),
+    }
+}

@@ -1,0 +1,168 @@
+//! What an event needs beside its place in the transition table: proof. A record that claims more than
+//! it proves is refused rather than believed.
+
+use crate::code::{Code, OutcomeRule, PhaseRule};
+use crate::contract::{Effect, Outcome, Phase, Repeat, Source};
+use crate::event::{AttemptEnd, Dispatch, Event, EventKind, QueryPurpose, Settlement, Stop};
+use crate::state::{IllegalEvent, Standing, State};
+
+impl State {
+    /// The conditions beyond the table.
+    pub(crate) fn check(&self, event: &Event) -> Result<(), IllegalEvent> {
+        let kind = event.kind();
+        match event {
+            Event::RequestSent { generation }
+            | Event::RemoteResponseStarted { generation }
+            | Event::RemoteResponseComplete { generation } => self.check_active(*generation, kind),
+            Event::LeaseTaken { generation, .. } => self.check_lease(*generation),
+            Event::DispatchStarted(dispatch) => self.check_dispatch(dispatch),
+            Event::AttemptEnded(end) => self.check_end(end),
+            Event::Stopped(stop) if !self.may_stop(stop) => Err(IllegalEvent::Contradiction(kind)),
+            Event::OutcomeSettled(settlement) if !self.is_proof(settlement) => {
+                Err(IllegalEvent::Contradiction(kind))
+            }
+            Event::ActionAccepted(_)
+            | Event::PreflightValidated(_)
+            | Event::ApprovalRequested { .. }
+            | Event::ApprovalDecided { .. }
+            | Event::CredentialAuthorized(_)
+            | Event::ConnectionAttempted(_)
+            | Event::QueryExchanged(_)
+            | Event::Stopped(_)
+            | Event::CancelRequested
+            | Event::ChildSettled(_)
+            | Event::JobAccepted { .. }
+            | Event::OutcomeSettled(_)
+            | Event::ResultCommitted(_)
+            | Event::ResultDelivered
+            | Event::RetryScheduled { .. }
+            | Event::EvidenceAttached { .. }
+            | Event::Host(_) => Ok(()),
+        }
+    }
+
+    fn check_active(&self, generation: u32, kind: EventKind) -> Result<(), IllegalEvent> {
+        match self.active() {
+            Some(attempt) if attempt.dispatch.generation == generation => Ok(()),
+            Some(_) | None => Err(IllegalEvent::StaleGeneration(kind)),
+        }
+    }
+
+    /// A read has no effect to dispatch, a denied action never runs, and a committed attempt is never
+    /// repeated.
+    fn check_lease(&self, generation: u32) -> Result<(), IllegalEvent> {
+        let kind = EventKind::LeaseTaken;
+        let read = self.effect() == Some(Effect::Read);
+        if read || self.approved == Some(false) || self.outcome() == Outcome::Committed {
+            Err(IllegalEvent::Contradiction(kind))
+        } else if generation == self.next_generation() {
+            Ok(())
+        } else {
+            Err(IllegalEvent::StaleGeneration(kind))
+        }
+    }
+
+    fn check_dispatch(&self, dispatch: &Dispatch) -> Result<(), IllegalEvent> {
+        let kind = EventKind::DispatchStarted;
+        match self.lease {
+            Some(lease) if lease.generation == dispatch.generation && dispatch.at < lease.until => {}
+            Some(_) | None => return Err(IllegalEvent::StaleGeneration(kind)),
+        }
+        if self.may_dispatch(dispatch) { Ok(()) } else { Err(IllegalEvent::Contradiction(kind)) }
+    }
+
+    /// A repeat sends the bytes and the key of the first attempt, and goes out over an unknown only
+    /// as the declared contract permits (laws 6 and 8).
+    fn may_dispatch(&self, dispatch: &Dispatch) -> bool {
+        let Some(first) = self.attempts.first().map(|attempt| &attempt.dispatch) else { return true };
+        let contract = self.binding.as_ref().map(|binding| &binding.contract.repeat);
+        let permitted = match (self.outcome(), contract) {
+            (Outcome::Rejected | Outcome::NotAttempted, _) => true,
+            (Outcome::Committed, _) => false,
+            (Outcome::Unknown, Some(Repeat::Idempotent)) => true,
+            (Outcome::Unknown, Some(Repeat::Keyed(_))) => {
+                first.key.as_ref().is_some_and(|key| dispatch.at < key.expires)
+            }
+            (Outcome::Unknown, Some(Repeat::None | Repeat::Conditional) | None) => false,
+        };
+        permitted && first.request == dispatch.request && first.key == dispatch.key
+    }
+
+    fn check_end(&self, end: &AttemptEnd) -> Result<(), IllegalEvent> {
+        let kind = EventKind::AttemptEnded;
+        let leased = self.lease.is_some_and(|lease| lease.generation == end.generation);
+        let proved = match (self.active(), end.outcome) {
+            // Not attempted is for a lease whose dispatch never came, after an earlier attempt.
+            (None, Outcome::NotAttempted) => self.dispatched() && leased,
+            (None, Outcome::Rejected | Outcome::Committed | Outcome::Unknown)
+            | (Some(_), Outcome::NotAttempted) => false,
+            // Only a complete answer settles an attempt at its end, or a refusal that the protocol
+            // itself proves.
+            (Some(_), Outcome::Committed) => self.standing == Standing::Answered,
+            (Some(_), Outcome::Rejected) => {
+                self.standing == Standing::Answered || end.source == Source::TransportObserved
+            }
+            (Some(_), Outcome::Unknown) => true,
+        };
+        if !proved || !agrees(end.code, end.outcome) {
+            return Err(IllegalEvent::Contradiction(kind));
+        }
+        match self.active() {
+            Some(_) => self.check_active(end.generation, kind),
+            None => Ok(()),
+        }
+    }
+
+    /// Stopping says that no effect was sent. Only a read, which has none, may stop as unknown.
+    fn may_stop(&self, stop: &Stop) -> bool {
+        let said = match stop.code.row().outcome {
+            OutcomeRule::Is(outcome) => outcome,
+            OutcomeRule::AsProved | OutcomeRule::Nothing => Outcome::NotAttempted,
+        };
+        agrees(Some(stop.code), said)
+            && match said {
+                Outcome::NotAttempted => !self.dispatched(),
+                Outcome::Unknown => self.was_queried(QueryPurpose::Read),
+                Outcome::Rejected | Outcome::Committed => false,
+            }
+    }
+
+    /// Settling takes proof: the attempts themselves, a query, or a person. Once, and never against
+    /// what the attempts prove.
+    fn is_proof(&self, settlement: &Settlement) -> bool {
+        let known = self.outcome();
+        let proved = match settlement.source {
+            Source::RemoteQuery if self.effect() == Some(Effect::Read) => {
+                self.was_queried(QueryPurpose::Read)
+            }
+            Source::RemoteQuery => self.dispatched() && self.was_queried(QueryPurpose::Reconcile),
+            Source::OperatorAttested => self.dispatched(),
+            Source::RemoteResponse | Source::TransportObserved => {
+                self.dispatched() && known == settlement.outcome
+            }
+        };
+        proved
+            && settlement.outcome.is_settled()
+            && agrees(settlement.code, settlement.outcome)
+            && self.settled.is_none()
+            && (!known.is_settled() || known == settlement.outcome)
+    }
+
+    /// Whether a query with this purpose is in the record. A query is a read's only where the
+    /// operation is one.
+    fn was_queried(&self, purpose: QueryPurpose) -> bool {
+        let fits = purpose != QueryPurpose::Read || self.effect() == Some(Effect::Read);
+        fits && self.queries.iter().any(|query| query.purpose == purpose)
+    }
+}
+
+/// Whether a code may stand beside an outcome: no code is a success, a code with an outcome of its own
+/// has that one, and only what is settled can have trouble with its delivery.
+fn agrees(code: Option<Code>, outcome: Outcome) -> bool {
+    let Some(row) = code.map(Code::row) else { return outcome == Outcome::Committed };
+    match row.outcome {
+        OutcomeRule::Is(said) => said == outcome,
+        OutcomeRule::AsProved => row.phase != PhaseRule::Is(Phase::ResultDelivery) || outcome.is_settled(),
+        OutcomeRule::Nothing => false,
+    }
+}

@@ -1,0 +1,13 @@
+//! The laws of the core as tests. One program, so that it links once; one file per subject.
+
+// Helpers outside of `#[test]` functions say what they expect by panicking, too.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod classify;
+mod codes;
+mod common;
+mod envelope;
+mod later_attempts;
+mod properties;
+mod secrets;
+mod transitions;

@@ -1,0 +1,261 @@
+//! The part of connection setup that every protocol shares: resolution, the address check and the
+//! TCP connection. One attempt is one [`Attempt`], which becomes one [`SetupAttempt`].
+
+use crate::address::AddressPolicy;
+use proofport_core::contract::Stage;
+use proofport_core::evidence::{Cause, SetupAttempt, StageTiming};
+use proofport_core::origin::{Host, Origin};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
+
+/// The most addresses of one name that are looked at.
+const MOST_ADDRESSES: usize = 16;
+
+/// How names become addresses.
+#[derive(Clone, Debug, Default)]
+pub enum Resolver {
+    /// The system's resolver.
+    #[default]
+    System,
+    /// These names and no others.
+    Fixed(BTreeMap<String, Vec<IpAddr>>),
+}
+
+/// How long each stage of setup may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetupDeadlines {
+    /// Name resolution.
+    pub dns: Duration,
+    /// The TCP connection.
+    pub tcp_connect: Duration,
+    /// The TLS handshake.
+    pub tls: Duration,
+}
+
+/// Why no connection came about. Nothing was dispatched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("connection setup failed at {stage}: {cause}")]
+pub struct SetupFailure {
+    /// The stage that failed.
+    pub stage: Stage,
+    /// Why.
+    pub cause: Cause,
+    /// The local error's text, for operators only. No secret is in use yet, so none is in it.
+    pub detail: String,
+}
+
+/// One attempt under way: what it has passed, and when.
+pub(crate) struct Attempt {
+    stage: Stage,
+    address: Option<IpAddr>,
+    timings: Vec<StageTiming>,
+}
+
+impl Attempt {
+    pub(crate) fn new(stage: Stage) -> Self {
+        Self { stage, address: None, timings: Vec::with_capacity(6) }
+    }
+
+    /// Enters a stage that takes no time of its own.
+    pub(crate) fn enter(&mut self, stage: Stage) {
+        self.stage = stage;
+    }
+
+    /// Notes that the stage which was entered took this long.
+    pub(crate) fn passed(&mut self, since: Instant) {
+        self.timings.push(StageTiming { stage: self.stage, micros: micros(since.elapsed()) });
+    }
+
+    /// Carries out a stage within its deadline.
+    pub(crate) async fn stage<T>(
+        &mut self,
+        stage: Stage,
+        deadline: Duration,
+        work: impl Future<Output = io::Result<T>>,
+        cause: impl FnOnce(&io::Error) -> (Stage, Cause),
+    ) -> Result<T, SetupFailure> {
+        self.enter(stage);
+        let since = Instant::now();
+        match tokio::time::timeout(deadline, work).await {
+            Ok(Ok(done)) => {
+                self.passed(since);
+                Ok(done)
+            }
+            Ok(Err(error)) => {
+                let (stage, cause) = cause(&error);
+                self.enter(stage);
+                Err(self.failed(cause, error.to_string()))
+            }
+            Err(_) => Err(self.failed(Cause::DeadlinePassed, format!("no answer within {deadline:?}"))),
+        }
+    }
+
+    /// A failure at the stage that was entered last.
+    pub(crate) fn failed(&self, cause: Cause, detail: String) -> SetupFailure {
+        SetupFailure { stage: self.stage, cause, detail }
+    }
+
+    /// The record of this attempt.
+    pub(crate) fn end(self, n: u32, cause: Option<Cause>) -> SetupAttempt {
+        SetupAttempt {
+            n,
+            stage: self.stage,
+            cause,
+            address: self.address.map(|address| address.to_string()),
+            timings: self.timings,
+        }
+    }
+
+    /// Resolves the origin's host; a literal address is its own answer.
+    pub(crate) async fn resolve(
+        &mut self,
+        resolver: &Resolver,
+        origin: &Origin,
+        deadline: Duration,
+    ) -> Result<Vec<IpAddr>, SetupFailure> {
+        let name = match origin.host() {
+            Host::Address(address) => return Ok(vec![*address]),
+            Host::Name(name) => name,
+        };
+        let lookup = async {
+            let mut found = Vec::new();
+            match resolver {
+                Resolver::System => {
+                    let answers = tokio::net::lookup_host((name.as_str(), origin.port())).await?;
+                    found.extend(answers.map(|answer| answer.ip()));
+                }
+                Resolver::Fixed(names) => found.extend(names.get(name).into_iter().flatten()),
+            }
+            let mut addresses = Vec::new();
+            for address in found {
+                if !addresses.contains(&address) && addresses.len() < MOST_ADDRESSES {
+                    addresses.push(address);
+                }
+            }
+            if addresses.is_empty() { Err(io::Error::from(io::ErrorKind::NotFound)) } else { Ok(addresses) }
+        };
+        self.stage(Stage::Dns, deadline, lookup, |error| (Stage::Dns, resolver_cause(error))).await
+    }
+
+    /// Checks the address; the one that passes is the one to dial.
+    pub(crate) fn check(&mut self, policy: &AddressPolicy, address: IpAddr) -> Result<(), SetupFailure> {
+        self.enter(Stage::AddressCheck);
+        self.address = Some(address);
+        let since = Instant::now();
+        policy.check(address).map_err(|denied| self.failed(Cause::AddressDenied, denied.to_string()))?;
+        self.passed(since);
+        Ok(())
+    }
+
+    /// Dials a checked address.
+    pub(crate) async fn dial(
+        &mut self,
+        address: SocketAddr,
+        deadline: Duration,
+    ) -> Result<TcpStream, SetupFailure> {
+        let connect = async {
+            let stream = TcpStream::connect(address).await?;
+            stream.set_nodelay(true)?;
+            Ok(stream)
+        };
+        let cause = |error: &io::Error| (Stage::TcpConnect, io_cause(error.kind()));
+        self.stage(Stage::TcpConnect, deadline, connect, cause).await
+    }
+}
+
+/// Whether the same attempt may go better in a moment or at another address.
+pub(crate) const fn is_worth_another_attempt(cause: Cause) -> bool {
+    match cause {
+        Cause::ResolverFailed
+        | Cause::ConnectionRefused
+        | Cause::Unreachable
+        | Cause::ConnectionReset
+        | Cause::ConnectionClosed
+        | Cause::DeadlinePassed
+        | Cause::TlsFailed
+        | Cause::LocalIo => true,
+        Cause::NameNotFound
+        | Cause::AddressDenied
+        | Cause::CertificateInvalid
+        | Cause::ProtocolError
+        | Cause::AmbiguousFraming
+        | Cause::Truncated
+        | Cause::UnexpectedUpgrade
+        | Cause::TooLarge
+        | Cause::Cancelled
+        | Cause::HostStopped => false,
+    }
+}
+
+/// The standard library gives the resolver's answer as text only. Both causes mean the same to a
+/// caller, so that a text in another language costs an operator one word and nobody a claim.
+fn resolver_cause(error: &io::Error) -> Cause {
+    const ABSENT: [&str; 4] = [
+        "Name or service not known",
+        "No address associated",
+        "nodename nor servname",
+        "Name does not resolve",
+    ];
+    let text = error.to_string();
+    if error.kind() == io::ErrorKind::NotFound || ABSENT.iter().any(|absent| text.contains(absent)) {
+        Cause::NameNotFound
+    } else {
+        Cause::ResolverFailed
+    }
+}
+
+/// The closed cause of an input or output error.
+pub(crate) fn io_cause(kind: io::ErrorKind) -> Cause {
+    use io::ErrorKind as Kind;
+    const CAUSES: [(Kind, Cause); 13] = [
+        (Kind::ConnectionRefused, Cause::ConnectionRefused),
+        (Kind::ConnectionReset, Cause::ConnectionReset),
+        (Kind::ConnectionAborted, Cause::ConnectionReset),
+        (Kind::BrokenPipe, Cause::ConnectionClosed),
+        (Kind::NotConnected, Cause::ConnectionClosed),
+        (Kind::UnexpectedEof, Cause::ConnectionClosed),
+        (Kind::WriteZero, Cause::ConnectionClosed),
+        (Kind::HostUnreachable, Cause::Unreachable),
+        (Kind::NetworkUnreachable, Cause::Unreachable),
+        (Kind::NetworkDown, Cause::Unreachable),
+        (Kind::AddrNotAvailable, Cause::Unreachable),
+        // The kernel gave the peer up.
+        (Kind::TimedOut, Cause::Unreachable),
+        // How tokio-rustls wraps an error of TLS itself.
+        (Kind::InvalidData, Cause::TlsFailed),
+    ];
+    CAUSES.iter().find(|(known, _)| *known == kind).map_or(Cause::LocalIo, |(_, cause)| *cause)
+}
+
+pub(crate) fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_come_from_the_kind_of_error() {
+        let text = |text: &str| resolver_cause(&io::Error::other(text));
+        assert_eq!(
+            text("failed to lookup address information: Name or service not known"),
+            Cause::NameNotFound
+        );
+        assert_eq!(
+            text("failed to lookup address information: No address associated with hostname"),
+            Cause::NameNotFound
+        );
+        assert_eq!(
+            text("failed to lookup address information: Temporary failure in name resolution"),
+            Cause::ResolverFailed
+        );
+        assert_eq!(io_cause(io::ErrorKind::ConnectionRefused), Cause::ConnectionRefused);
+        assert_eq!(io_cause(io::ErrorKind::TimedOut), Cause::Unreachable);
+        assert_eq!(io_cause(io::ErrorKind::OutOfMemory), Cause::LocalIo);
+    }
+}

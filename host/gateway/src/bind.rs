@@ -1,0 +1,78 @@
+//! From a declared connection to one that can be called.
+
+use crate::config::{ConnectionConfig, Placement, TrustError};
+use crate::registry::{Registry, RegistryError};
+use proofport_broker::{BadSchema, Binding, Connection, Limits, Place};
+use proofport_sandbox::{LoadError, Sandbox};
+use std::sync::Arc;
+
+/// A declared connection can't be made ready.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// The module is not approved or can't be read.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The module can't be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The file of authorities can't be used.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// A schema can't be used.
+    #[error(transparent)]
+    Schema(#[from] BadSchema),
+}
+
+/// Loads the connector, compiling it if no compiled code is kept, and compiles its schemas. Takes up
+/// to seconds of processor time.
+///
+/// # Errors
+/// See [`BindError`]. [`check`](crate::check) names the same mistakes with their lines.
+pub fn bind(
+    declared: &ConnectionConfig,
+    registry: &Registry,
+    sandbox: &Sandbox,
+) -> Result<Connection, BindError> {
+    let digest = &declared.connector.value;
+    let module = registry.module(digest)?;
+    let approved = registry.find(digest).ok_or(RegistryError::NotApproved { digest: *digest })?;
+    let connector = sandbox.load(&module)?;
+    let credentials = declared
+        .credentials
+        .iter()
+        .map(|(slot, bound)| {
+            let place = place(&bound.placement.value);
+            (slot.clone(), Binding { secret: bound.secret.value.clone(), place })
+        })
+        .collect();
+    let limits = Limits {
+        request_bytes: declared.limits.request_bytes,
+        response_bytes: declared.limits.response_bytes,
+        connect: declared.limits.connect(),
+        deadline: declared.limits.deadline(),
+        setup_attempts: declared.limits.setup_attempts,
+        key_window_seconds: declared.limits.key_window_seconds,
+        clock_margin_seconds: declared.limits.clock_margin_seconds,
+    };
+    Ok(Connection::new(
+        declared.name.clone(),
+        connector,
+        Arc::new(approved.manifest.clone()),
+        declared.settings.canonical(),
+        declared.origins(),
+        declared.trust()?,
+        declared.address_policy(),
+        credentials,
+        declared.repeat_none,
+        limits,
+    )?)
+}
+
+fn place(placement: &Placement) -> Place {
+    match placement {
+        Placement::HttpBearer => Place::Bearer,
+        Placement::HttpBasic { user } => Place::Basic { user: user.clone() },
+        Placement::HttpHeader { header } => Place::Header { name: header.clone() },
+        Placement::HttpQuery { query } => Place::Query { name: query.clone() },
+    }
+}

@@ -1,0 +1,231 @@
+//! One connection.
+
+use super::credential::{self, Binding};
+use super::limits::{self, Limits};
+use super::problem::{At, Place};
+use super::reader::{Field, Reader, Section};
+use super::settings::{self, Settings};
+use ipnet::IpNet;
+use proofport_core::contract::Repeat;
+use proofport_core::digest::Digest;
+use proofport_core::id::Name;
+use proofport_core::manifest::Contract;
+use proofport_core::origin::Origin;
+use proofport_egress::trust::InvalidTrust;
+use proofport_egress::{AddressPolicy, Trust};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+/// An admin's binding of an approved connector to targets and credentials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConnectionConfig {
+    /// Its name; callers write `name.operation`.
+    pub name: Name,
+    /// Where it is declared.
+    pub place: Place,
+    /// The approved module.
+    pub connector: At<Digest>,
+    /// Where requests may go; the first is the default. At least one, none twice.
+    pub origins: Vec<At<Origin>>,
+    /// Ranges that may be dialled beside public addresses.
+    pub addresses: Vec<IpNet>,
+    /// A file of certificate authorities that are believed beside the system's.
+    pub ca_file: Option<At<PathBuf>>,
+    /// Whether the admin takes every operation's repeat contract away.
+    pub repeat_none: bool,
+    /// What the connector is told.
+    pub settings: Settings,
+    /// Secrets, by the connector's slot.
+    pub credentials: BTreeMap<Name, Binding>,
+    /// Bounds of its exchanges.
+    pub limits: Limits,
+}
+
+impl ConnectionConfig {
+    /// The origins alone, in their order.
+    #[must_use]
+    pub fn origins(&self) -> Vec<Origin> {
+        self.origins.iter().map(|origin| origin.value.clone()).collect()
+    }
+
+    /// Which addresses may be dialled.
+    #[must_use]
+    pub fn address_policy(&self) -> AddressPolicy {
+        AddressPolicy::new(self.addresses.clone())
+    }
+
+    /// Which certificates are believed. Reads the file of authorities, if there is one.
+    ///
+    /// # Errors
+    /// When that file can't be read or holds no usable authorities.
+    pub fn trust(&self) -> Result<Trust, TrustError> {
+        match &self.ca_file {
+            None => Ok(Trust::system()),
+            Some(file) => Ok(Trust::with_pem(&std::fs::read(&file.value)?)?),
+        }
+    }
+
+    /// The contract that decisions about this connection's operation rest on: the declared one, or
+    /// less where the admin said so, never more.
+    #[must_use]
+    pub fn contract(&self, declared: &Contract) -> Contract {
+        let mut contract = declared.clone();
+        if self.repeat_none {
+            contract.repeat = Repeat::None;
+        }
+        contract
+    }
+}
+
+/// Why a connection's file of certificate authorities can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// It can't be read.
+    #[error("can't be read: {0}")]
+    Unreadable(#[from] io::Error),
+    /// It holds no usable authorities.
+    #[error("can't be used: {0}")]
+    Invalid(#[from] InvalidTrust),
+}
+
+const KEYS: [&str; 8] =
+    ["connector", "origins", "addresses", "ca_file", "repeat", "config", "credentials", "limits"];
+
+/// Reads one connection; none if something that it can't be without is wrong.
+pub(super) fn read<'a>(
+    reader: &mut Reader<'a>,
+    name: &Name,
+    section: &Section<'a>,
+    folder: &Path,
+) -> Option<ConnectionConfig> {
+    reader.only(section, &KEYS);
+    let connector = connector(reader, section);
+    let origins = origins(reader, section);
+    let addresses = addresses(reader, section);
+    let ca_file = reader.field(section, "ca_file").and_then(|field| ca_file(reader, &field, folder));
+    let repeat_none = reader.field(section, "repeat").is_some_and(|field| repeat(reader, &field));
+    let settings = match reader.field(section, "config") {
+        Some(field) => settings::read(reader, &field),
+        None => Settings::none(section.place),
+    };
+    let mut credentials = BTreeMap::new();
+    let slots = reader.field(section, "credentials").and_then(|field| reader.section(&field));
+    for (slot, field) in slots.map(|slots| reader.named(&slots)).unwrap_or_default() {
+        let Some(section) = reader.section(&field) else { continue };
+        if let Some(binding) = credential::read(reader, &section) {
+            credentials.insert(slot, binding);
+        }
+    }
+    let bounds = reader.field(section, "limits").and_then(|field| reader.section(&field));
+    let limits = bounds.map(|bounds| limits::read(reader, &bounds)).unwrap_or_default();
+    let (name, place) = (name.clone(), section.place);
+    let (connector, origins) = (connector?, origins?);
+    Some(ConnectionConfig {
+        name,
+        place,
+        connector,
+        origins,
+        addresses,
+        ca_file,
+        repeat_none,
+        settings,
+        credentials,
+        limits,
+    })
+}
+
+fn connector<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<At<Digest>> {
+    let todo = "write the digest of an approved connector, `sha256:…`, as `proofport connector list` shows it";
+    let Some(field) = reader.field(section, "connector") else {
+        reader.missing(section, "connector", todo);
+        return None;
+    };
+    match Digest::parse(reader.text(&field)?) {
+        Ok(value) => Some(At { value, place: field.place }),
+        Err(error) => {
+            // A name would let whoever installs a connector of that name change what runs here.
+            reader.report(field.place, &field.path, error.to_string(), todo);
+            None
+        }
+    }
+}
+
+fn origins<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Vec<At<Origin>>> {
+    let todo = "list every origin that requests may go to: `origins = [\"https://api.example.com\"]`";
+    let Some(field) = reader.field(section, "origins") else {
+        reader.missing(section, "origins", todo);
+        return None;
+    };
+    let elements = reader.elements(&field)?;
+    if elements.is_empty() {
+        reader.report(field.place, &field.path, "is empty, so nothing may be reached", todo);
+        return None;
+    }
+    let mut origins: Vec<At<Origin>> = Vec::new();
+    for element in elements {
+        let Some(text) = reader.text(&element) else { continue };
+        match Origin::parse(text) {
+            Ok(value) if origins.iter().any(|known| known.value == value) => {
+                reader.report(element.place, &element.path, "is listed already", "remove one of the two");
+            }
+            Ok(value) => origins.push(At { value, place: element.place }),
+            Err(error) => {
+                let todo = "write scheme, host and, if need be, port: `https://api.example.com:8443`";
+                reader.report(element.place, &element.path, error.to_string(), todo);
+            }
+        }
+    }
+    Some(origins)
+}
+
+fn addresses<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Vec<IpNet> {
+    let Some(field) = reader.field(section, "addresses") else { return Vec::new() };
+    let Some(elements) = reader.elements(&field) else { return Vec::new() };
+    let mut addresses = Vec::new();
+    for element in elements {
+        let Some(text) = reader.text(&element) else { continue };
+        let net = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+        let (what, todo) = match net {
+            Ok(net) if net.prefix_len() == 0 => {
+                ("is the whole internet and every network behind this host", "list what is meant")
+            }
+            Ok(net) if net.trunc() != net => {
+                ("has bits set behind its prefix", "write the range's first address, or the address alone")
+            }
+            Ok(net) => {
+                addresses.push(net);
+                continue;
+            }
+            Err(_) => ("is neither an address nor a range", "write `127.0.0.1`, `10.1.0.0/16` or `fd00::/8`, say"),
+        };
+        reader.report(element.place, &element.path, what, todo);
+    }
+    addresses
+}
+
+fn ca_file<'a>(reader: &mut Reader<'a>, field: &Field<'a>, folder: &Path) -> Option<At<PathBuf>> {
+    let text = reader.text(field)?;
+    if text.is_empty() || text.contains('\0') {
+        let todo = "write the path of a PEM file; a relative one begins at this file's folder";
+        reader.report(field.place, &field.path, "is not a path", todo);
+        return None;
+    }
+    Some(At { value: folder.join(text), place: field.place })
+}
+
+/// Whether the contract is taken away.
+fn repeat<'a>(reader: &mut Reader<'a>, field: &Field<'a>) -> bool {
+    let none = field.value.as_str() == Some("none");
+    if !none {
+        reader.report(
+            field.place,
+            &field.path,
+            "can only be \"none\"",
+            "write `repeat = \"none\"` to have nothing repeated here, or remove it; nothing upgrades what the \
+             connector's author declared",
+        );
+    }
+    none
+}

@@ -1,0 +1,226 @@
+//! An opened home: what a call, and every operator's command that reads the record, works on.
+
+use crate::bind::{BindError, bind};
+use crate::check::check;
+use crate::config::{Config, Problem};
+use crate::home::{Home, HomeError};
+use crate::registry::{Registry, RegistryError};
+use proofport_broker::{
+    Broker, Clock, Entropy, NoProbe, Parts, Probe, StartError, SystemClock, SystemEntropy,
+};
+use proofport_core::event::{Event, HostEvent};
+use proofport_core::id::Name;
+use proofport_core::secret::Secret;
+use proofport_egress::HttpEgress;
+use proofport_journal::{Batch, FatalHook, Journal, JournalError, JournalKeys, Options};
+use proofport_sandbox::{Limits, Sandbox, SandboxError};
+use proofport_vault::{Vault, VaultError};
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+
+/// Which connections are made ready. Loading a connector costs time, so a single call takes one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Connections {
+    /// None: for commands that only read the record.
+    None,
+    /// This one, if it is declared.
+    One(Name),
+    /// Every declared one.
+    All,
+}
+
+/// How a home is opened.
+pub struct OpenOptions {
+    /// Which connections are made ready.
+    pub connections: Connections,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+    /// A test's watch.
+    pub probe: Arc<dyn Probe>,
+    /// What a connector may use.
+    pub sandbox: Limits,
+    /// What ends the process when a commit fails.
+    pub on_fatal: FatalHook,
+}
+
+impl OpenOptions {
+    /// The program's own: the system's clock and randomness, no watch, the process exits on a failed
+    /// commit.
+    #[must_use]
+    pub fn program(connections: Connections) -> Self {
+        Self {
+            connections,
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            probe: Arc::new(NoProbe),
+            sandbox: Limits::default(),
+            on_fatal: FatalHook::exit(),
+        }
+    }
+}
+
+/// A home can't be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The directory.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The vault.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The record.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The approved connectors.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The sandbox.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    /// The connections, with every mistake that was found.
+    #[error("proofport.toml has {} that must be mended first", problems_text(.0.len()))]
+    Config(Vec<Problem>),
+    /// A connection that passed its checks can't be made ready.
+    #[error("the connection `{name}` can't be used: {source}")]
+    Bind {
+        /// Which.
+        name: Name,
+        /// Why.
+        source: BindError,
+    },
+}
+
+fn problems_text(count: usize) -> String {
+    if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") }
+}
+
+/// An opened home. One at a time: the journal is locked.
+pub struct Host {
+    home: Home,
+    vault: Arc<RwLock<Vault>>,
+    broker: Broker,
+}
+
+impl Host {
+    /// Unlocks the vault, opens the journal, makes connections ready and settles what an earlier
+    /// process left open as unknown. Nothing is sent.
+    ///
+    /// # Errors
+    /// See [`HostError`]; each names the file and what to do.
+    pub async fn open(home: Home, passphrase: &Secret, options: OpenOptions) -> Result<Self, HostError> {
+        let mut vault = Vault::open(&home.vault())?;
+        vault.unlock(passphrase)?;
+        Self::open_unlocked(home, vault, options).await
+    }
+
+    /// The same with a vault that is unlocked already.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    pub async fn open_unlocked(home: Home, vault: Vault, options: OpenOptions) -> Result<Self, HostError> {
+        let keys = vault.keys()?;
+        let journal = Journal::open(
+            &home.journal(),
+            JournalKeys {
+                event_mac: keys.event_mac,
+                seal_recipient: keys.seal_recipient,
+                seal_identity: Some(keys.seal_identity),
+            },
+            Options { on_fatal: options.on_fatal, ..Options::default() },
+        )?;
+        let connections = match &options.connections {
+            Connections::None => HashMap::new(),
+            Connections::One(_) | Connections::All => {
+                let registry = Registry::open(home.connectors(), keys.registry_mac)?;
+                let sandbox = Sandbox::new(Some(&home.cache()), keys.cache_mac, options.sandbox)?;
+                ready(&home, &vault, &registry, &sandbox, &options.connections)?
+            }
+        };
+        let vault = Arc::new(RwLock::new(vault));
+        let broker = Broker::start(Parts {
+            journal,
+            vault: Arc::clone(&vault),
+            egress: HttpEgress::new(),
+            connections,
+            clock: options.clock,
+            entropy: options.entropy,
+            probe: options.probe,
+        })
+        .await?;
+        Ok(Self { home, vault, broker })
+    }
+
+    /// The home.
+    #[must_use]
+    pub const fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// The vault.
+    #[must_use]
+    pub const fn vault(&self) -> &Arc<RwLock<Vault>> {
+        &self.vault
+    }
+
+    /// What carries out calls.
+    #[must_use]
+    pub const fn broker(&self) -> &Broker {
+        &self.broker
+    }
+
+    /// Puts a fact about the host on record.
+    ///
+    /// # Errors
+    /// When the journal can't be written.
+    pub async fn record(&self, event: HostEvent) -> Result<(), JournalError> {
+        let batch = Batch {
+            invocation: None,
+            at: SystemClock.now(),
+            events: vec![Event::Host(event)],
+            bodies: Vec::new(),
+            intents: Vec::new(),
+            open: None,
+        };
+        self.broker.journal().append(batch).await.map(|_| ())
+    }
+
+    /// Writes what rides along and lets go of the home.
+    ///
+    /// # Errors
+    /// When the journal can't be written.
+    pub fn close(self) -> Result<(), JournalError> {
+        self.broker.journal().clone().close()
+    }
+}
+
+/// The wanted connections, checked and loaded.
+fn ready(
+    home: &Home,
+    vault: &Vault,
+    registry: &Registry,
+    sandbox: &Sandbox,
+    wanted: &Connections,
+) -> Result<HashMap<Name, Arc<proofport_broker::Connection>>, HostError> {
+    let mut config = Config::load_or_empty(&home.config()).map_err(HostError::Config)?;
+    config.connections.retain(|name, _| match wanted {
+        Connections::None => false,
+        Connections::One(one) => one == name,
+        Connections::All => true,
+    });
+    let problems = check(&config, registry, Some(vault));
+    if !problems.is_empty() {
+        return Err(HostError::Config(problems));
+    }
+    let mut connections = HashMap::new();
+    for (name, declared) in &config.connections {
+        let connection = bind(declared, registry, sandbox)
+            .map_err(|source| HostError::Bind { name: name.clone(), source })?;
+        connections.insert(name.clone(), Arc::new(connection));
+    }
+    Ok(connections)
+}

@@ -1,0 +1,201 @@
+//! The files around the database: creation, the lock, and the rewrite after a failed commit.
+
+use crate::error::JournalError;
+use crate::keys::Authenticator;
+use crate::tables;
+use crate::verify;
+use redb::backends::FileBackend;
+use redb::{Builder, Database, DatabaseError, StorageBackend, StorageError};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+const MAGIC: &[u8; 9] = b"redb\x1A\x0A\xA9\x0D\x0A";
+const SERVING: &[u8; 8] = b"serving\n";
+const FAILED: &[u8; 8] = b"failed \n";
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn sync_folder(path: &Path) -> Result<(), JournalError> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        Some(_) | None => Path::new("."),
+    };
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(JournalError::io("sync the folder", folder))
+}
+
+/// The file beside the journal that one process holds for as long as it has the journal, also while
+/// the journal's own file is replaced. It also says whether a commit failed: the bytes for that are
+/// there beforehand, so that writing them needs no space on a disk that just refused some. They need
+/// not reach the disk. The mark is for the page cache, which after a failed sync may show what the disk
+/// doesn't have; if the machine went down in between, that cache is gone, and so is the danger.
+pub(crate) struct LockFile {
+    file: File,
+}
+
+impl LockFile {
+    pub(crate) fn take(journal: &Path) -> Result<Self, JournalError> {
+        let path = beside(journal, ".lock");
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(JournalError::io("open", &path))?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => JournalError::AlreadyOpen { path: journal.to_owned() },
+            TryLockError::Error(source) => JournalError::io("lock", &path)(source),
+        })?;
+        let lock = Self { file };
+        if lock.read().map_err(JournalError::io("read", &path))? != FAILED {
+            lock.write(SERVING).map_err(JournalError::io("write", &path))?;
+        }
+        Ok(lock)
+    }
+
+    fn read(&self) -> Result<Vec<u8>, std::io::Error> {
+        let mut bytes = Vec::new();
+        (&self.file).take(8).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn write(&self, state: &[u8]) -> Result<(), std::io::Error> {
+        self.file.write_all_at(state, 0)?;
+        self.file.sync_all()
+    }
+
+    pub(crate) fn failed(&self) -> bool {
+        let mut state = [0; 8];
+        self.file.read_exact_at(&mut state, 0).is_ok_and(|()| &state == FAILED)
+    }
+
+    /// As well as it can be done: the disk may take nothing any more.
+    pub(crate) fn mark_failed(&self) {
+        let _ = self.write(FAILED);
+    }
+
+    fn clear(&self, journal: &Path) -> Result<(), JournalError> {
+        self.write(SERVING).map_err(JournalError::io("write the lock file of", journal))
+    }
+}
+
+/// Makes the journal if there is none, and rewrites it if a commit failed when it was last open.
+pub(crate) fn prepare(
+    path: &Path,
+    lock: &LockFile,
+    authenticator: &Authenticator,
+    cache_bytes: usize,
+) -> Result<(), JournalError> {
+    let exists = path.try_exists().map_err(JournalError::io("look for", path))?;
+    if !exists {
+        replace(path, |new| {
+            let database = open_database(file_backend(new, path)?, cache_bytes, path)?;
+            tables::initialise(&database, authenticator).map_err(storage)
+        })?;
+    }
+    if lock.failed() {
+        if exists {
+            tracing::warn!("a commit failed when the journal was last open; rewriting it");
+            let fill = |new| undamaged(path, || rewrite(path, new, authenticator, cache_bytes));
+            replace(path, fill)?;
+        }
+        lock.clear(path)?;
+    }
+    Ok(())
+}
+
+fn rewrite(
+    path: &Path,
+    new: File,
+    authenticator: &Authenticator,
+    cache_bytes: usize,
+) -> Result<(), JournalError> {
+    let old = open_database(file_backend(open_file(path)?, path)?, cache_bytes, path)?;
+    tables::check(&old, authenticator, path)?;
+    let database = open_database(file_backend(new, path)?, cache_bytes, path)?;
+    tables::copy_all(&old, &database).map_err(storage)?;
+    verify::whole(&database, authenticator)?;
+    Ok(())
+}
+
+/// Fills a new file beside the journal, syncs it, and gives it the journal's name.
+fn replace(path: &Path, fill: impl FnOnce(File) -> Result<(), JournalError>) -> Result<(), JournalError> {
+    let new_path = beside(path, ".new");
+    let new = OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .read(true)
+        .write(true)
+        .mode(0o600)
+        .open(&new_path)
+        .map_err(JournalError::io("create", &new_path))?;
+    let keep = new.try_clone().map_err(JournalError::io("create", &new_path))?;
+    fill(new)?;
+    keep.sync_all().map_err(JournalError::io("sync", &new_path))?;
+    std::fs::rename(&new_path, path).map_err(JournalError::io("put in place", path))?;
+    sync_folder(path)
+}
+
+/// Opens the journal's file, and refuses one that is no database before redb looks at it.
+pub(crate) fn open_file(path: &Path) -> Result<File, JournalError> {
+    let mut file =
+        OpenOptions::new().read(true).write(true).open(path).map_err(JournalError::io("open", path))?;
+    let mut magic = Vec::new();
+    (&mut file).take(MAGIC.len() as u64).read_to_end(&mut magic).map_err(JournalError::io("read", path))?;
+    if magic == MAGIC { Ok(file) } else { Err(JournalError::NotAJournal { path: path.to_owned() }) }
+}
+
+pub(crate) fn file_backend(file: File, path: &Path) -> Result<FileBackend, JournalError> {
+    FileBackend::new(file).map_err(|error| refused(error, path))
+}
+
+/// redb trusts its pages and may panic on damaged ones; that is an error of the file and not the end of
+/// the host.
+pub(crate) fn undamaged<T>(
+    path: &Path,
+    read: impl FnOnce() -> Result<T, JournalError>,
+) -> Result<T, JournalError> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+        Err(JournalError::Corrupt { path: path.to_owned(), what: "its pages".to_owned() })
+    })
+}
+
+/// Opens a database, or initialises an empty one.
+pub(crate) fn open_database(
+    backend: impl StorageBackend,
+    cache_bytes: usize,
+    path: &Path,
+) -> Result<Database, JournalError> {
+    let mut builder = Builder::new();
+    builder.set_cache_size(cache_bytes);
+    undamaged(path, || builder.create_with_backend(backend).map_err(|error| refused(error, path)))
+}
+
+fn refused(error: DatabaseError, path: &Path) -> JournalError {
+    let path = path.to_owned();
+    if let DatabaseError::DatabaseAlreadyOpen = error {
+        return JournalError::AlreadyOpen { path };
+    }
+    if let DatabaseError::Storage(StorageError::Io(source)) = error {
+        let damage = matches!(source.kind(), ErrorKind::UnexpectedEof | ErrorKind::InvalidData);
+        return match damage {
+            true => JournalError::Corrupt { path, what: source.to_string() },
+            false => JournalError::io("open", &path)(source),
+        };
+    }
+    JournalError::Corrupt { path, what: error.to_string() }
+}
+
+pub(crate) fn storage(error: redb::Error) -> JournalError {
+    JournalError::Storage(Box::new(error))
+}

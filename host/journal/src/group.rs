@@ -1,0 +1,153 @@
+//! What one transaction does: gives each batch its place, chains it, and keeps the indexes in step.
+
+use crate::batch::{Batch, Committed};
+use crate::error::JournalError;
+use crate::keys::{Authenticator, Code};
+use crate::record::{self, BEFORE_ALL, BodyMark, Place, Record};
+use crate::seal::Sealer;
+use crate::tables::{self, BODIES, EPOCHS, HEADS, INTENTS, OPEN, RECORDS};
+use proofport_core::digest::Digest;
+use proofport_core::id::RequestId;
+use proofport_core::time::UnixMillis;
+use redb::{Database, ReadableDatabase as _, ReadableTable as _};
+use zeroize::Zeroizing;
+
+/// The most that one batch may hold, in bytes as stored.
+pub(crate) const LARGEST_BATCH: usize = 64 * 1024 * 1024;
+/// The most bodies in one batch.
+const MOST_BODIES: usize = 1024;
+
+/// A batch as it is stored but for its place, made on the caller's thread.
+pub(crate) struct Prepared {
+    invocation: Option<RequestId>,
+    at: UnixMillis,
+    events: u64,
+    payload: Vec<u8>,
+    bodies: Vec<Vec<u8>>,
+    intents: Vec<(Digest, RequestId)>,
+    open: Option<bool>,
+}
+
+impl Prepared {
+    pub(crate) fn new(mut batch: Batch, sealer: &Sealer) -> Result<Self, JournalError> {
+        if batch.events.is_empty() {
+            return Err(JournalError::EmptyBatch);
+        }
+        if batch.bodies.len() > MOST_BODIES {
+            return Err(JournalError::TooLarge);
+        }
+        let mut bodies = Vec::with_capacity(batch.bodies.len());
+        let mut marks = Vec::with_capacity(batch.bodies.len());
+        let plain = std::mem::take(&mut batch.bodies);
+        for (kind, plain) in plain.into_iter().map(|body| (body.kind, Zeroizing::new(body.bytes))) {
+            let invocation = batch.invocation.as_ref().ok_or(JournalError::NoInvocation)?;
+            let sealed = sealer.seal(invocation, kind, &plain)?;
+            marks.push(BodyMark { kind, digest: Digest::of_bytes(&sealed) });
+            bodies.push(sealed);
+        }
+        if batch.invocation.is_none() && batch.open.is_some() {
+            return Err(JournalError::NoInvocation);
+        }
+        let payload = record::encode_payload(&batch, &marks)?;
+        if bodies.iter().map(Vec::len).sum::<usize>() + payload.len() > LARGEST_BATCH {
+            return Err(JournalError::TooLarge);
+        }
+        let Batch { invocation, at, events, intents, open, bodies: _ } = batch;
+        Ok(Self { invocation, at, events: events.len() as u64, payload, bodies, intents, open })
+    }
+}
+
+/// The end of the journal, to which the next record is chained.
+pub(crate) struct End {
+    next_seq: u64,
+    code: Code,
+    pub(crate) high_water: UnixMillis,
+    epoch_stored: bool,
+}
+
+impl End {
+    /// Reads and checks the last record.
+    pub(crate) fn read(database: &Database, authenticator: &Authenticator) -> Result<Self, JournalError> {
+        let records = database.begin_read()?.open_table(RECORDS)?;
+        let Some((seq, bytes)) = records.last()? else {
+            return Ok(Self {
+                next_seq: 1,
+                code: BEFORE_ALL,
+                high_water: UnixMillis(0),
+                epoch_stored: false,
+            });
+        };
+        let record = Record::verified(authenticator, seq.value(), bytes.value())?;
+        Ok(Self {
+            next_seq: record.place.last_seq + 1,
+            code: record.code,
+            high_water: record.place.high_water,
+            epoch_stored: false,
+        })
+    }
+
+    /// The number of a new process's epoch.
+    pub(crate) fn next_epoch(database: &Database) -> Result<u64, JournalError> {
+        let epochs = database.begin_read()?.open_table(EPOCHS)?;
+        Ok(epochs.last()?.map_or(1, |(epoch, _)| epoch.value() + 1))
+    }
+
+    /// Writes and commits these batches as one transaction. On an error nothing of this value may be
+    /// used any more.
+    pub(crate) fn commit<'a>(
+        &mut self,
+        database: &Database,
+        authenticator: &Authenticator,
+        sealer: &Sealer,
+        batches: impl Iterator<Item = &'a Prepared>,
+    ) -> Result<Vec<Committed>, redb::Error> {
+        let transaction = tables::begin(database)?;
+        let mut committed = Vec::new();
+        {
+            let mut records = transaction.open_table(RECORDS)?;
+            let mut heads = transaction.open_table(HEADS)?;
+            let mut bodies = transaction.open_table(BODIES)?;
+            let mut intents = transaction.open_table(INTENTS)?;
+            let mut open = transaction.open_table(OPEN)?;
+            let mut sealed = false;
+            for batch in batches {
+                let first_seq = self.next_seq;
+                let last_seq = first_seq + batch.events - 1;
+                let head = tables::head_key(batch.invocation.as_ref());
+                let previous = heads.insert(head, first_seq)?.map_or(0, |old| old.value());
+                self.high_water = self.high_water.max(batch.at);
+                let place = Place {
+                    first_seq,
+                    last_seq,
+                    previous,
+                    at: batch.at,
+                    high_water: self.high_water,
+                    invocation: batch.invocation,
+                };
+                let (bytes, code) = record::encode(authenticator, &place, &self.code, &batch.payload);
+                records.insert(first_seq, bytes.as_slice())?;
+                for (position, body) in (0_u16..).zip(&batch.bodies) {
+                    bodies.insert((first_seq, position), body.as_slice())?;
+                }
+                sealed |= !batch.bodies.is_empty();
+                for (key, invocation) in &batch.intents {
+                    intents.insert(key.as_bytes(), invocation.as_bytes())?;
+                }
+                match (&batch.invocation, batch.open) {
+                    (Some(id), Some(true)) => drop(open.insert(id.as_bytes(), ())?),
+                    (Some(id), Some(false)) => drop(open.remove(id.as_bytes())?),
+                    (Some(_), None) | (None, _) => {}
+                }
+                self.code = code;
+                self.next_seq = last_seq + 1;
+                committed.push(Committed { first_seq, last_seq });
+            }
+            if sealed && !self.epoch_stored {
+                transaction.open_table(EPOCHS)?.insert(sealer.epoch, sealer.wrapped.as_slice())?;
+                self.epoch_stored = true;
+            }
+        }
+        transaction.commit()?;
+        Ok(committed)
+    }
+}

@@ -1,0 +1,261 @@
+//! The handle: opening, appending, closing.
+
+use crate::batch::{Batch, Committed};
+use crate::error::JournalError;
+use crate::fatal::FatalHook;
+use crate::files::{self, LockFile};
+use crate::group::{End, Prepared};
+use crate::keys::{Authenticator, JournalKeys};
+use crate::seal::{Opener, Sealer};
+use crate::tables;
+use crate::writer::{Gauges, Order, Writer};
+use proofport_core::secret::Secret;
+use proofport_core::time::UnixMillis;
+use redb::backends::FileBackend;
+use redb::{Database, StorageBackend};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use tokio::sync::oneshot;
+
+/// How the journal runs.
+pub struct Options {
+    /// The most memory for cached pages, in bytes. It fills as pages are used, not at the start.
+    pub cache_bytes: usize,
+    /// What ends the process when a commit fails.
+    pub on_fatal: FatalHook,
+}
+
+impl Default for Options {
+    /// 64 MiB, and the process exits.
+    fn default() -> Self {
+        Self { cache_bytes: 64 * 1024 * 1024, on_fatal: FatalHook::exit() }
+    }
+}
+
+/// Counts since the journal was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    /// Durable transactions.
+    pub commits: u64,
+    /// Batches in them, with those that rode along.
+    pub appended_batches: u64,
+    /// The most batches in one transaction.
+    pub largest_group: u64,
+}
+
+/// A cheap handle to an open journal. The file is free again when the last handle is dropped.
+#[derive(Clone)]
+pub struct Journal {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) database: Arc<Database>,
+    pub(crate) path: PathBuf,
+    pub(crate) authenticator: Authenticator,
+    pub(crate) opener: Opener,
+    sealer: Arc<Sealer>,
+    gauges: Arc<Gauges>,
+    orders: Sender<Order>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Released after the database is closed: fields are dropped in this order.
+    _lock: Option<Arc<LockFile>>,
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Journal").field("path", &self.shared.path).finish_non_exhaustive()
+    }
+}
+
+impl Journal {
+    /// Opens the journal, or makes it. After a failed commit it is first rewritten to a new file.
+    ///
+    /// # Errors
+    /// When another host has it, when it is another file or another vault's, damaged or altered at its
+    /// end, or when the files can't be read or written.
+    pub fn open(path: &Path, keys: JournalKeys, options: Options) -> Result<Self, JournalError> {
+        Self::open_wrapped(path, keys, options, |backend| backend)
+    }
+
+    /// Like [`Journal::open`], with something between redb and the file: to count syncs or make them
+    /// fail. What wraps must pass on the lock methods.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub fn open_wrapped<B: StorageBackend>(
+        path: &Path,
+        keys: JournalKeys,
+        options: Options,
+        wrap: impl FnOnce(FileBackend) -> B,
+    ) -> Result<Self, JournalError> {
+        let lock = LockFile::take(path)?;
+        let authenticator = Authenticator::new(&keys.event_mac);
+        files::prepare(path, &lock, &authenticator, options.cache_bytes)?;
+        let backend = wrap(files::file_backend(files::open_file(path)?, path)?);
+        let database = files::open_database(backend, options.cache_bytes, path).inspect_err(|error| {
+            // Opening writes too, so the same doubt applies.
+            if matches!(error, JournalError::Io { .. }) {
+                lock.mark_failed();
+            }
+        })?;
+        Self::start(database, path.to_owned(), Some(lock), &keys, options)
+    }
+
+    /// A journal on any storage, without the files beside it; empty storage is initialised.
+    ///
+    /// # Errors
+    /// When the storage is in use, holds something else, or fails.
+    pub fn open_with_backend(
+        backend: impl StorageBackend,
+        keys: JournalKeys,
+        options: Options,
+    ) -> Result<Self, JournalError> {
+        let path = PathBuf::from("(storage backend)");
+        let database = files::open_database(backend, options.cache_bytes, &path)?;
+        if tables::is_empty(&database).map_err(files::storage)? {
+            tables::initialise(&database, &Authenticator::new(&keys.event_mac)).map_err(files::storage)?;
+        }
+        Self::start(database, path, None, &keys, options)
+    }
+
+    fn start(
+        database: Database,
+        path: PathBuf,
+        lock: Option<LockFile>,
+        keys: &JournalKeys,
+        options: Options,
+    ) -> Result<Self, JournalError> {
+        let authenticator = Authenticator::new(&keys.event_mac);
+        let (database, end, epoch) = files::undamaged(&path, || {
+            tables::check(&database, &authenticator, &path)?;
+            let end = End::read(&database, &authenticator)?;
+            let epoch = End::next_epoch(&database)?;
+            Ok((database, end, epoch))
+        })?;
+        let sealer = Arc::new(Sealer::new(epoch, &keys.seal_recipient)?);
+        let opener = Opener::new(keys.seal_identity.as_ref())?;
+        let gauges = Arc::new(Gauges::default());
+        gauges.high_water.store(end.high_water.0, Ordering::Release);
+        let database = Arc::new(database);
+        let lock = lock.map(Arc::new);
+        let (orders, receiver) = mpsc::channel();
+        let writer = Writer {
+            database: Arc::clone(&database),
+            path: path.clone(),
+            lock: lock.clone(),
+            authenticator: authenticator.clone(),
+            sealer: Arc::clone(&sealer),
+            end,
+            gauges: Arc::clone(&gauges),
+            fatal: options.on_fatal,
+        };
+        let thread = std::thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || writer.run(&receiver))
+            .map_err(JournalError::io("start the writer of", &path))?;
+        let thread = Mutex::new(Some(thread));
+        let shared =
+            Shared { database, path, authenticator, opener, sealer, gauges, orders, thread, _lock: lock };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Makes a batch durable. It is handed over when the returned future is first polled, and from then
+    /// on it is written also if the future is dropped.
+    ///
+    /// # Errors
+    /// When the batch is empty, too large or not an invocation's though it must be; when the journal is
+    /// closed; [`JournalError::Failed`] when a commit failed, which ends the process.
+    pub async fn append(&self, batch: Batch) -> Result<Committed, JournalError> {
+        let prepared = Prepared::new(batch, &self.shared.sealer)?;
+        let (ack, done) = oneshot::channel();
+        self.shared.order(Order::Append(prepared, ack))?;
+        done.await.map_err(|_| self.shared.gone())
+    }
+
+    /// Queues a batch that is written with the next commit, or at the end, and never costs a commit of
+    /// its own (but for a thousand waiting ones). Until then no reading shows it, and a crash loses it.
+    pub fn ride_along(&self, batch: Batch) {
+        let ordered = Prepared::new(batch, &self.shared.sealer)
+            .and_then(|prepared| self.shared.order(Order::RideAlong(prepared)));
+        if let Err(error) = ordered {
+            tracing::error!(%error, "a batch that was to ride along is lost");
+        }
+    }
+
+    /// The latest time that any durable record has, over all restarts.
+    #[must_use]
+    pub fn high_water(&self) -> UnixMillis {
+        UnixMillis(self.shared.gauges.high_water.load(Ordering::Acquire))
+    }
+
+    /// Counts since the journal was opened.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let Gauges { commits, batches, largest_group, .. } = &*self.shared.gauges;
+        Stats {
+            commits: commits.load(Ordering::Relaxed),
+            appended_batches: batches.load(Ordering::Relaxed),
+            largest_group: largest_group.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Lets bodies be read, after the vault was unlocked.
+    ///
+    /// # Errors
+    /// When it is no age X25519 identity.
+    pub fn unlock_bodies(&self, identity: &Secret) -> Result<(), JournalError> {
+        self.shared.opener.replace(Some(identity))
+    }
+
+    /// Forgets how to read bodies, when the vault is locked. They are still stored.
+    pub fn lock_bodies(&self) {
+        // Fails only on an identity that isn't one.
+        let _ = self.shared.opener.replace(None);
+    }
+
+    /// Writes what waits and stops the writer, for every handle. The file is free when the last handle
+    /// is dropped. Blocks for the time of a commit.
+    ///
+    /// # Errors
+    /// When a commit failed.
+    pub fn close(self) -> Result<(), JournalError> {
+        self.shared.stop();
+        match self.shared.gauges.failed.load(Ordering::Acquire) {
+            true => Err(JournalError::Failed),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Shared {
+    fn order(&self, order: Order) -> Result<(), JournalError> {
+        self.orders.send(order).map_err(|_| self.gone())
+    }
+
+    fn gone(&self) -> JournalError {
+        match self.gauges.failed.load(Ordering::Acquire) {
+            true => JournalError::Failed,
+            false => JournalError::Closed,
+        }
+    }
+
+    fn stop(&self) {
+        // Fails when the thread ended before.
+        let _ = self.orders.send(Order::Close);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,36 @@
+//! The journal: an append-only, authenticated sequence of events, and the bodies that belong to them.
+//!
+//! - What was acknowledged is on disk: one writer thread puts whatever is waiting into one redb
+//!   transaction, two-phase and with quick repair, and acknowledges after the commit returned.
+//! - Nothing goes on after a failed commit: [`FatalHook`] ends the process, the next start first
+//!   rewrites the journal to a new file, and nobody who was waiting is ever acknowledged.
+//! - Each record is authenticated over its bytes and its predecessor's code under a key of the vault;
+//!   reading a changed one is [`JournalError::Tampered`], and [`Journal::verify`] sees a removed or
+//!   moved one. What no file can prove is that it is its own newest version.
+//! - Bodies are encrypted under a key of the process, which is wrapped once to the vault's recipient:
+//!   a locked host can store and not read.
+
+mod batch;
+mod error;
+mod fatal;
+mod files;
+mod group;
+mod journal;
+mod keys;
+mod read;
+mod record;
+mod seal;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod verify;
+mod writer;
+
+pub use batch::{Batch, Body, BodyKind, Committed, Recorded};
+pub use error::JournalError;
+pub use fatal::{EXIT_STATUS, FatalHook};
+pub use journal::{Journal, Options, Stats};
+pub use keys::JournalKeys;
+pub use redb::StorageBackend;
+pub use redb::backends::FileBackend;
+pub use verify::Verified;

@@ -1,0 +1,123 @@
+//! The tables, and what a file must say of itself before it is taken for a journal.
+
+use crate::error::JournalError;
+use crate::keys::Authenticator;
+use proofport_core::id::RequestId;
+use redb::{
+    Database, Durability, Key, ReadTransaction, ReadableDatabase as _, ReadableTable as _, TableDefinition,
+    Value, WriteTransaction,
+};
+use std::path::Path;
+use subtle::ConstantTimeEq as _;
+
+/// First sequence number → the record of one batch. Appended at the end only.
+pub(crate) const RECORDS: TableDefinition<'static, u64, &'static [u8]> = TableDefinition::new("records");
+/// Whose → the first sequence number of the last record of it.
+pub(crate) const HEADS: TableDefinition<'static, &'static [u8], u64> = TableDefinition::new("heads");
+/// First sequence number of the record, position in it → a sealed body.
+pub(crate) const BODIES: TableDefinition<'static, (u64, u16), &'static [u8]> = TableDefinition::new("bodies");
+/// Epoch → the key of its bodies, wrapped to the recipient.
+pub(crate) const EPOCHS: TableDefinition<'static, u64, &'static [u8]> = TableDefinition::new("epochs");
+/// Key of an intent → the invocation that carries it out.
+pub(crate) const INTENTS: TableDefinition<'static, &'static [u8; 32], &'static [u8; 16]> =
+    TableDefinition::new("intents");
+/// Invocations whose fate is open.
+pub(crate) const OPEN: TableDefinition<'static, &'static [u8; 16], ()> = TableDefinition::new("open");
+/// What the file is.
+const ABOUT: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("about");
+
+const FORMAT_KEY: &str = "proofport.journal";
+const FORMAT: u64 = 1;
+const KEY_CHECK: &str = "key";
+
+/// The key in [`HEADS`]: an invocation's bytes, or nothing for the host's own events.
+pub(crate) fn head_key(invocation: Option<&RequestId>) -> &[u8] {
+    invocation.map_or(&[], |id| id.as_bytes())
+}
+
+/// A transaction of the only kind that the journal makes.
+pub(crate) fn begin(database: &Database) -> Result<WriteTransaction, redb::Error> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_durability(Durability::Immediate)?;
+    // A remote chooses bytes that are stored here, so the primary slot must be valid without trusting
+    // a checksum; and a large journal must open at once after a crash.
+    transaction.set_two_phase_commit(true);
+    transaction.set_quick_repair(true);
+    Ok(transaction)
+}
+
+/// Makes every table, so that no reader meets a missing one, and writes what the file is.
+pub(crate) fn initialise(database: &Database, authenticator: &Authenticator) -> Result<(), redb::Error> {
+    let transaction = begin(database)?;
+    {
+        transaction.open_table(RECORDS)?;
+        transaction.open_table(HEADS)?;
+        transaction.open_table(BODIES)?;
+        transaction.open_table(EPOCHS)?;
+        transaction.open_table(INTENTS)?;
+        transaction.open_table(OPEN)?;
+        let mut about = transaction.open_table(ABOUT)?;
+        about.insert(FORMAT_KEY, &FORMAT.to_be_bytes()[..])?;
+        about.insert(KEY_CHECK, &authenticator.key_check()[..])?;
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Whether nothing was ever written: then it is initialised.
+pub(crate) fn is_empty(database: &Database) -> Result<bool, redb::Error> {
+    Ok(database.begin_read()?.list_tables()?.next().is_none())
+}
+
+/// Checks that the file is a journal of a version that is read here and of this vault.
+pub(crate) fn check(
+    database: &Database,
+    authenticator: &Authenticator,
+    path: &Path,
+) -> Result<(), JournalError> {
+    let about = match database.begin_read()?.open_table(ABOUT) {
+        Ok(about) => about,
+        Err(redb::TableError::TableDoesNotExist(_)) => {
+            return Err(JournalError::NotAJournal { path: path.to_owned() });
+        }
+        Err(other) => return Err(other.into()),
+    };
+    let version =
+        about.get(FORMAT_KEY)?.and_then(|bytes| bytes.value().try_into().ok().map(u64::from_be_bytes));
+    match version {
+        Some(FORMAT) => {}
+        Some(found) => return Err(JournalError::UnsupportedVersion { path: path.to_owned(), found }),
+        None => return Err(JournalError::NotAJournal { path: path.to_owned() }),
+    }
+    let ours = authenticator.key_check();
+    let same = about.get(KEY_CHECK)?.is_some_and(|code| code.value().ct_eq(&ours).into());
+    if same { Ok(()) } else { Err(JournalError::OtherVault { path: path.to_owned() }) }
+}
+
+/// Copies everything into an empty database, in one transaction.
+pub(crate) fn copy_all(from: &Database, to: &Database) -> Result<(), redb::Error> {
+    let from = from.begin_read()?;
+    let transaction = begin(to)?;
+    copy(&from, &transaction, RECORDS)?;
+    copy(&from, &transaction, HEADS)?;
+    copy(&from, &transaction, BODIES)?;
+    copy(&from, &transaction, EPOCHS)?;
+    copy(&from, &transaction, INTENTS)?;
+    copy(&from, &transaction, OPEN)?;
+    copy(&from, &transaction, ABOUT)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+fn copy<K: Key + 'static, V: Value + 'static>(
+    from: &ReadTransaction,
+    to: &WriteTransaction,
+    definition: TableDefinition<'static, K, V>,
+) -> Result<(), redb::Error> {
+    let mut target = to.open_table(definition)?;
+    for entry in from.open_table(definition)?.iter()? {
+        let (key, value) = entry?;
+        target.insert(key.value(), value.value())?;
+    }
+    Ok(())
+}

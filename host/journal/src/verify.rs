@@ -1,0 +1,118 @@
+//! The whole journal against itself.
+
+use crate::error::JournalError;
+use crate::keys::Authenticator;
+use crate::record::{BEFORE_ALL, Payload, Record};
+use crate::tables::{self, BODIES, HEADS, INTENTS, OPEN, RECORDS};
+use proofport_core::digest::Digest;
+use proofport_core::id::RequestId;
+use proofport_core::time::UnixMillis;
+use redb::{
+    Database, ReadTransaction, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _,
+};
+use std::collections::{BTreeSet, HashMap};
+
+/// What a whole journal holds, after everything in it verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// How many records.
+    pub records: u64,
+    /// The last event's sequence number; 0 where there is none.
+    pub last_seq: u64,
+    /// The code of the last record: whoever keeps it elsewhere can tell later whether the end was cut.
+    pub head: [u8; 32],
+}
+
+pub(crate) fn whole(database: &Database, authenticator: &Authenticator) -> Result<Verified, JournalError> {
+    transaction(&database.begin_read()?, authenticator)
+}
+
+/// What the indexes must hold, as the records tell it.
+#[derive(Default)]
+struct Expected {
+    heads: HashMap<Option<RequestId>, u64>,
+    intents: HashMap<Digest, RequestId>,
+    open: BTreeSet<RequestId>,
+    bodies: u64,
+    last_seq: u64,
+    high_water: UnixMillis,
+}
+
+pub(crate) fn transaction(
+    transaction: &ReadTransaction,
+    authenticator: &Authenticator,
+) -> Result<Verified, JournalError> {
+    let mut expected = Expected::default();
+    let mut verified = Verified { records: 0, last_seq: 0, head: BEFORE_ALL };
+    let bodies = transaction.open_table(BODIES)?;
+    for entry in transaction.open_table(RECORDS)?.iter()? {
+        let (seq, bytes) = entry?;
+        let seq = seq.value();
+        let record = Record::verified(authenticator, seq, bytes.value())?;
+        let payload = record.payload()?;
+        let fits = record.predecessor == verified.head && expected.fits(&record, &payload);
+        if !fits {
+            return Err(JournalError::Tampered { seq });
+        }
+        for (position, mark) in (0_u16..).zip(&payload.bodies) {
+            let intact = bodies
+                .get((seq, position))?
+                .is_some_and(|body| Digest::of_bytes(body.value()) == mark.digest);
+            if !intact {
+                return Err(JournalError::Tampered { seq });
+            }
+        }
+        expected.take(&record, payload);
+        verified =
+            Verified { records: verified.records + 1, last_seq: record.place.last_seq, head: record.code };
+    }
+    if bodies.len()? != expected.bodies || !expected.indexes_agree(transaction)? {
+        return Err(JournalError::Tampered { seq: verified.last_seq });
+    }
+    Ok(verified)
+}
+
+impl Expected {
+    fn fits(&self, record: &Record<'_>, payload: &Payload) -> bool {
+        let place = &record.place;
+        let events = payload.events.len() as u64;
+        place.first_seq == self.last_seq + 1
+            && events > 0
+            && place.last_seq == self.last_seq + events
+            && place.previous == self.heads.get(&place.invocation).copied().unwrap_or(0)
+            && place.high_water == self.high_water.max(place.at)
+    }
+
+    fn take(&mut self, record: &Record<'_>, payload: Payload) {
+        let place = &record.place;
+        self.last_seq = place.last_seq;
+        self.high_water = place.high_water;
+        self.heads.insert(place.invocation, place.first_seq);
+        self.intents.extend(payload.intents);
+        self.bodies += payload.bodies.len() as u64;
+        match (place.invocation, payload.open) {
+            (Some(id), Some(true)) => drop(self.open.insert(id)),
+            (Some(id), Some(false)) => drop(self.open.remove(&id)),
+            (Some(_), None) | (None, _) => {}
+        }
+    }
+
+    fn indexes_agree(&self, transaction: &ReadTransaction) -> Result<bool, JournalError> {
+        let heads = transaction.open_table(HEADS)?;
+        let mut agree = heads.len()? == self.heads.len() as u64;
+        for (of, seq) in &self.heads {
+            agree &= heads.get(tables::head_key(of.as_ref()))?.is_some_and(|stored| stored.value() == *seq);
+        }
+        let intents = transaction.open_table(INTENTS)?;
+        agree &= intents.len()? == self.intents.len() as u64;
+        for (key, id) in &self.intents {
+            agree &= intents.get(key.as_bytes())?.is_some_and(|stored| stored.value() == id.as_bytes());
+        }
+        let open = transaction.open_table(OPEN)?;
+        agree &= open.len()? == self.open.len() as u64;
+        for id in &self.open {
+            agree &= open.get(id.as_bytes())?.is_some();
+        }
+        Ok(agree)
+    }
+}

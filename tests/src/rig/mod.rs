@@ -1,0 +1,251 @@
+//! A real home with one connection, and a host opened on it: everything but the terminal.
+
+mod counting;
+
+pub use counting::{Counting, Syncs};
+
+use proofport_broker::{
+    Broker, CallRequest, Caller, Clock, Delivery, NoProbe, Parts, Probe, SystemClock, SystemEntropy,
+};
+use proofport_core::envelope::Envelope;
+use proofport_core::id::{Name, OperationName, RequestId};
+use proofport_core::origin::Origin;
+use proofport_core::secret::Secret;
+use proofport_egress::HttpEgress;
+use proofport_gateway::bind::bind;
+use proofport_gateway::config::Config;
+use proofport_gateway::home::Home;
+use proofport_gateway::operator::review;
+use proofport_gateway::registry::Registry;
+use proofport_journal::{FatalHook, Journal, JournalKeys, Options};
+use proofport_sandbox::{Limits, Sandbox};
+use proofport_vault::{Destination, KdfParams, Uses, Vault};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, RwLock};
+
+/// The secret of every rig: ugly enough to be found in any shape.
+pub const CANARY: &str = "cAnary+/=s3cr3t&%20-9f8e7d6c5b4a";
+
+/// The passphrase of every rig.
+pub const PASSPHRASE: &str = "correct horse battery staple";
+
+/// The cheapest key derivation there is: tests start many hosts.
+#[must_use]
+pub fn cheap() -> KdfParams {
+    KdfParams { memory_kib: 64, passes: 1, lanes: 1 }
+}
+
+/// What a rig's one connection, `c`, is.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The guest's name.
+    pub guest: &'static str,
+    /// Where it goes.
+    pub origin: Origin,
+    /// Which slot the secret fills, if any.
+    pub slot: Option<&'static str>,
+    /// More lines for the connection's table in `proofport.toml`.
+    pub more: String,
+    /// The secret's value.
+    pub secret: String,
+}
+
+impl Wanted {
+    /// A connection of this guest to this origin, with the secret in its slot.
+    #[must_use]
+    pub fn new(guest: &'static str, origin: Origin, slot: &'static str) -> Self {
+        let slot = (!slot.is_empty()).then_some(slot);
+        Self { guest, origin, slot, more: String::new(), secret: CANARY.to_owned() }
+    }
+
+    /// With these lines in `[connections.c.limits]`.
+    #[must_use]
+    pub fn limits(mut self, lines: &str) -> Self {
+        self.more = format!("{}\n[connections.c.limits]\n{lines}\n", self.more);
+        self
+    }
+}
+
+/// A home on disk.
+pub struct Rig {
+    /// Where it is; removed with the rig.
+    pub dir: tempfile::TempDir,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// A watch.
+    pub probe: Arc<dyn Probe>,
+    /// Whether a failed commit ends this process, as it does in the program.
+    pub exit_on_fatal: bool,
+}
+
+/// A host opened on a rig's home.
+pub struct Open {
+    /// The broker.
+    pub broker: Broker,
+    /// The vault.
+    pub vault: Arc<RwLock<Vault>>,
+    /// What the journal's file saw.
+    pub syncs: Syncs,
+}
+
+impl Rig {
+    /// Makes a home with one connection.
+    ///
+    /// # Panics
+    /// When anything about it fails.
+    pub async fn new(wanted: &Wanted) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        make_home(&dir.path().join("home"), wanted).await;
+        Self { dir, clock: Arc::new(SystemClock), probe: Arc::new(NoProbe), exit_on_fatal: false }
+    }
+
+    /// The home's directory.
+    #[must_use]
+    pub fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    /// Opens a host on the home.
+    ///
+    /// # Panics
+    /// When it can't be opened.
+    pub async fn open(&self) -> Open {
+        open(&self.home(), Arc::clone(&self.clock), Arc::clone(&self.probe)).await
+    }
+}
+
+/// Makes a home with one connection at `path`.
+///
+/// # Panics
+/// When anything about it fails.
+pub async fn make_home(path: &std::path::Path, wanted: &Wanted) {
+    let home = Home::create(path).unwrap();
+    let mut vault = Vault::create(&home.vault(), &passphrase(), cheap()).unwrap();
+    let module = crate::guests::guest(wanted.guest);
+    let reviewed = review(&module).await.unwrap();
+    let mut registry = Registry::open(home.connectors(), vault.keys().unwrap().registry_mac).unwrap();
+    registry.approve(&module, reviewed.manifest.clone(), SystemClock.now()).unwrap();
+    let mut toml = format!(
+        "[connections.c]\nconnector = \"{}\"\norigins = [\"{}\"]\naddresses = [\"127.0.0.0/8\"]\n",
+        reviewed.review.digest, wanted.origin
+    );
+    if let Some(slot) = wanted.slot {
+        let declared = reviewed.manifest.slot(&name(slot)).expect("the guest has this slot");
+        let mode = declared.modes[0];
+        let uses =
+            Uses { destinations: vec![Destination::Origin(wanted.origin.clone())], modes: vec![mode] };
+        vault.set(&name("secret"), Secret::new(wanted.secret.clone().into_bytes()), uses, SystemClock.now()).unwrap();
+        toml.push_str(&wanted.more);
+        toml.push_str(&format!("\n[connections.c.credentials.{slot}]\nsecret = \"secret\"\nmode = \"{mode}\"\n"));
+    } else {
+        toml.push_str(&wanted.more);
+    }
+    std::fs::write(home.config(), toml).unwrap();
+}
+
+/// Opens a host on a home as the program does, but with the journal's file watched.
+///
+/// # Panics
+/// When it can't be opened.
+pub async fn open(home: &std::path::Path, clock: Arc<dyn Clock>, probe: Arc<dyn Probe>) -> Open {
+    let home = Home::at(home).unwrap();
+    let mut vault = Vault::open(&home.vault()).unwrap();
+    vault.unlock(&passphrase()).unwrap();
+    let keys = vault.keys().unwrap();
+    let syncs = Syncs::default();
+    let counted = syncs.clone();
+    let journal = Journal::open_wrapped(
+        &home.journal(),
+        JournalKeys {
+            event_mac: keys.event_mac,
+            seal_recipient: keys.seal_recipient,
+            seal_identity: Some(keys.seal_identity),
+        },
+        Options { on_fatal: FatalHook::exit(), ..Options::default() },
+        |file| Counting::new(file, counted),
+    )
+    .unwrap();
+    let registry = Registry::open(home.connectors(), keys.registry_mac).unwrap();
+    let sandbox = Sandbox::new(Some(&home.cache()), keys.cache_mac, Limits::default()).unwrap();
+    let config = Config::load(&home.config()).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let problems = proofport_gateway::check::check(&config, &registry, Some(&vault));
+    assert!(problems.is_empty(), "{problems:?}");
+    let mut connections = HashMap::new();
+    for (name, declared) in &config.connections {
+        connections.insert(name.clone(), Arc::new(bind(declared, &registry, &sandbox).unwrap()));
+    }
+    let vault = Arc::new(RwLock::new(vault));
+    let broker = Broker::start(Parts {
+        journal,
+        vault: Arc::clone(&vault),
+        egress: HttpEgress::new(),
+        connections,
+        clock,
+        entropy: Arc::new(SystemEntropy),
+        probe,
+    })
+    .await
+    .unwrap();
+    Open { broker, vault, syncs }
+}
+
+impl Open {
+    /// Calls an operation of the connection and confirms the delivery.
+    pub async fn call(&self, operation: &str, input: &str) -> Envelope {
+        self.call_with(operation, input, None).await
+    }
+
+    /// The same with a call key.
+    pub async fn call_with(&self, operation: &str, input: &str, key: Option<&str>) -> Envelope {
+        let delivery = self.deliver(operation, input, key).await;
+        let envelope = delivery.envelope.clone();
+        delivery.confirmed();
+        envelope
+    }
+
+    /// The delivery of a call, not confirmed.
+    pub async fn deliver(&self, operation: &str, input: &str, key: Option<&str>) -> Delivery {
+        self.broker
+            .call(CallRequest {
+                operation: OperationName { connection: name("c"), operation: name(operation) },
+                input: input.as_bytes().to_vec(),
+                call_key: key.map(str::to_owned),
+                caller: caller(),
+            })
+            .await
+    }
+
+    /// The stored answer.
+    #[must_use]
+    pub fn result(&self, id: &RequestId) -> Envelope {
+        self.broker.result(id, &caller()).envelope
+    }
+
+    /// Closes the journal, so that the home can be opened again.
+    ///
+    /// # Panics
+    /// When what rides along can't be written.
+    pub fn close(self) {
+        self.broker.journal().clone().close().unwrap();
+    }
+}
+
+/// Who calls in every rig.
+#[must_use]
+pub fn caller() -> Caller {
+    Caller { principal: "tester".to_owned(), session: "one".to_owned() }
+}
+
+fn passphrase() -> Secret {
+    Secret::new(PASSPHRASE.as_bytes().to_vec())
+}
+
+/// A name that is one.
+///
+/// # Panics
+/// When it is not.
+#[must_use]
+pub fn name(text: &str) -> Name {
+    Name::parse(text).unwrap()
+}

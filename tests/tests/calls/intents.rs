@@ -1,0 +1,92 @@
+//! Calling again: one intent, one effect.
+
+use proofport_core::code::Code;
+use proofport_core::contract::Outcome;
+use proofport_tests::peer::{Act, Peer, Script, Scripts};
+use proofport_tests::rig::{Rig, Wanted};
+
+const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+const REFUSED: &str = "HTTP/1.1 422 Unprocessable Content\r\ncontent-length: 2\r\n\r\n{}";
+
+async fn rig(scripts: Scripts) -> (Peer, Rig) {
+    let peer = Peer::http(scripts);
+    let rig = Rig::new(&Wanted::new("good", peer.origin(), "key")).await;
+    (peer, rig)
+}
+
+fn each(scripts: Vec<Script>) -> Scripts {
+    Scripts { each: scripts.into(), default: Some(Script::answer(OK)) }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_committed_call_is_met_again_also_after_a_restart() {
+    let (peer, rig) = rig(each(vec![])).await;
+    let open = rig.open().await;
+    let first = open.call("act", r#"{"a":1,"b":2}"#).await;
+    let again = open.call("act", r#"{ "b": 2, "a": 1 }"#).await;
+    open.close();
+    let open = rig.open().await;
+    let restarted = open.call("act", r#"{"a":1,"b":2}"#).await;
+    for repeated in [&again, &restarted] {
+        assert!(repeated.ok() && repeated.repeated());
+        assert_eq!(repeated.request_id(), first.request_id());
+        assert_eq!(repeated.result(), first.result());
+    }
+    assert_eq!(peer.effects(), 1);
+    let on_purpose = open.call_with("act", r#"{"a":1,"b":2}"#, Some("second")).await;
+    assert!(on_purpose.ok() && !on_purpose.repeated());
+    assert_eq!(peer.effects(), 2);
+    // Without a key the newest of the same input is met.
+    assert_eq!(open.call("act", r#"{"a":1,"b":2}"#).await.request_id(), on_purpose.request_id());
+    let other_input = open.call_with("act", r#"{"a":2}"#, Some("second")).await;
+    assert_eq!(other_input.code(), Some(Code::CallKeyReused));
+    assert_eq!(peer.effects(), 2);
+    open.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_call_is_met_and_not_sent_again() {
+    let lost = Script(vec![Act::ReadRequest, Act::Effect, Act::Close]);
+    let (peer, rig) = rig(each(vec![lost])).await;
+    let open = rig.open().await;
+    let first = open.call("act", "{}").await;
+    assert_eq!((first.code(), first.outcome()), (Some(Code::OutcomeUnknown), Some(Outcome::Unknown)));
+    let again = open.call("act", "{}").await;
+    assert!(again.repeated());
+    assert_eq!((again.request_id(), again.outcome()), (first.request_id(), Some(Outcome::Unknown)));
+    assert_eq!((peer.effects(), peer.accepted()), (1, 1));
+    open.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_call_is_tried_anew() {
+    let (peer, rig) = rig(each(vec![Script::answer(REFUSED)])).await;
+    let open = rig.open().await;
+    let first = open.call("act", "{}").await;
+    assert_eq!(first.code(), Some(Code::RemoteRejected));
+    let second = open.call("act", "{}").await;
+    assert!(second.ok() && !second.repeated());
+    assert_ne!(first.request_id(), second.request_id());
+    assert_eq!(peer.accepted(), 2);
+    open.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_in_flight_is_met() {
+    let held = Script(vec![Act::ReadRequest, Act::Effect, Act::Hold, Act::Send(OK.into()), Act::Close]);
+    let (peer, rig) = rig(each(vec![held])).await;
+    let open = std::sync::Arc::new(rig.open().await);
+    let first = tokio::spawn({
+        let open = std::sync::Arc::clone(&open);
+        async move { open.call("act", "{}").await }
+    });
+    tokio::task::block_in_place(|| peer.wait_effects(1));
+    let second = open.call("act", "{}").await;
+    assert_eq!((second.code(), second.outcome()), (Some(Code::InProgress), Some(Outcome::Unknown)));
+    assert!(second.repeated());
+    peer.release();
+    let first = first.await.unwrap();
+    assert!(first.ok());
+    assert_eq!(first.request_id(), second.request_id());
+    assert_eq!(peer.effects(), 1);
+}

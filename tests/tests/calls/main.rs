@@ -1,0 +1,6 @@
+//! Calls through a whole host against a scripted peer: what is claimed against what happened.
+
+mod commits;
+mod field;
+mod hostile;
+mod intents;
