@@ -1,5 +1,8 @@
 //! Builds every guest that the tests run, and says where they are.
 
+// A build script speaks to cargo by printing.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
 use proofport_guest_build::{Guests, Spec, build};
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,10 +1,10 @@
 //! A host killed at every durable transition, at every point on the wire and in mid-delivery, and
 //! what its successor claims.
 
+use proofport_broker::Point;
 use proofport_core::contract::Outcome;
 use proofport_core::event::EventKind;
 use proofport_core::state::State;
-use proofport_broker::Point;
 use proofport_tests::killpoint::{Kill, Scenario};
 use proofport_tests::peer::{Peer, Script, Scripts};
 use proofport_tests::rig::{Rig, Wanted};

@@ -11,7 +11,7 @@ use proofport_core::origin::Origin;
 use proofport_core::verdict::Step;
 use proofport_egress::Credential;
 use proofport_vault::{Destination, Use};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 /// A credential that this invocation may use: one slot, one secret, one version, for the whole of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Run {
         &self,
         connection: &Connection,
         request: &Request,
-    ) -> Result<Option<Credential>, Box<Input>> {
+    ) -> Result<Option<Arc<Credential>>, Box<Input>> {
         let (Some(slot), Some(origin)) = (request.credential(), origin(request)) else { return Ok(None) };
         match &self.scratch.credential {
             Some(pinned) if pinned.slot == *slot => self
@@ -92,7 +92,7 @@ impl Run {
         slot: &Name,
         origin: &Origin,
         version: Option<u32>,
-    ) -> Result<(Authorized, Credential), Box<Input>> {
+    ) -> Result<(Authorized, Arc<Credential>), Box<Input>> {
         let Some(binding) = connection.credentials.get(slot) else {
             return Err(Box::new(refuse::credential(
                 Some(slot.clone()),
@@ -113,7 +113,7 @@ impl Run {
             vault.credential(&binding.secret, version, &Use { destination: &destination, mode })
         };
         let handed = handed.map_err(|error| Box::new(refuse::vault(Some(slot.clone()), secret(), error)))?;
-        let credential = Credential::new(&binding.place.inject(handed.secret)).map_err(|_| {
+        let credential = self.inner.prepared.get(&binding.place, handed.secret).map_err(|_| {
             Box::new(refuse::credential(Some(slot.clone()), secret(), CredentialRefusal::Unusable))
         })?;
         let authorized =

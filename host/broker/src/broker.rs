@@ -3,6 +3,7 @@
 use crate::connection::Connection;
 use crate::host::{Clock, Entropy};
 use crate::intent::{Caller, IntentKeys};
+use crate::prepared::Prepared;
 use crate::probe::{Point, Probe};
 use crate::run::{Finished, Run};
 use proofport_core::canonical::canonical;
@@ -49,6 +50,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) probe: Arc<dyn Probe>,
+    pub(crate) prepared: Prepared,
     /// Intents whose invocation is under way in this process, with its newest durable state.
     under_way: Mutex<HashMap<Digest, watch::Receiver<Option<State>>>>,
 }
@@ -76,7 +78,8 @@ pub struct CallRequest {
 pub struct Delivery {
     /// The answer.
     pub envelope: Envelope,
-    invocation: Option<RequestId>,
+    /// The record that it was made of; none where nothing was taken on.
+    state: Option<Box<State>>,
     inner: Arc<Inner>,
 }
 
@@ -84,8 +87,8 @@ impl Delivery {
     /// The caller's protocol confirmed a complete handoff. The mark rides along with a later commit;
     /// losing it loses nothing but the mark.
     pub fn confirmed(self) {
-        let Some(id) = self.invocation else { return };
-        let Ok(Some(state)) = self.inner.state(&id) else { return };
+        let Some(state) = self.state else { return };
+        let id = state.accepted.request_id;
         let now = self.inner.now();
         if let Ok(events) = decide(&state, Input::Delivered, now)
             && !events.is_empty()
@@ -134,6 +137,7 @@ impl Broker {
             clock,
             entropy,
             probe,
+            prepared: Prepared::default(),
             under_way: Mutex::new(HashMap::new()),
         });
         for id in inner.journal.open_invocations()? {
@@ -238,7 +242,7 @@ impl Inner {
     }
 
     pub(crate) fn refusal(self: &Arc<Self>, code: Code, operation: Option<OperationName>) -> Delivery {
-        Delivery { envelope: Envelope::refusal(code, operation), invocation: None, inner: Arc::clone(self) }
+        Delivery { envelope: Envelope::refusal(code, operation), state: None, inner: Arc::clone(self) }
     }
 
     /// The answer that a durable record gives.
@@ -253,7 +257,7 @@ impl Inner {
             Some(ResultFacts::Nothing | ResultFacts::Withheld | ResultFacts::OverLimit) | None => None,
         };
         let envelope = Envelope::of(state, result.map(RemoteData::checked), repeated, self.now());
-        Delivery { envelope, invocation: Some(id), inner: Arc::clone(self) }
+        Delivery { envelope, state: Some(Box::new(state.clone())), inner: Arc::clone(self) }
     }
 
     async fn call(self: Arc<Self>, request: CallRequest) -> Delivery {
@@ -263,6 +267,7 @@ impl Inner {
             vault.state() == VaultState::Locked || vault.latched()
         };
         if locked {
+            self.prepared.forget();
             return self.refusal(Code::VaultLocked, Some(request.operation));
         }
         let connection = self.connections.get(&request.operation.connection).cloned();
@@ -319,7 +324,7 @@ impl Inner {
         let delivery = match finished.and_then(|finished| finished.map_err(|error| error.to_string())) {
             Ok(Finished { state, result }) => Delivery {
                 envelope: Envelope::of(&state, result.map(RemoteData::checked), false, self.now()),
-                invocation: Some(state.accepted.request_id),
+                state: Some(Box::new(state)),
                 inner: Arc::clone(&self),
             },
             Err(error) => {
@@ -355,7 +360,11 @@ impl Inner {
                 tracing::error!(%id, "the end of a failed invocation could not be recorded");
             }
         }
-        Delivery { envelope: Envelope::internal(&state, now), invocation: Some(id), inner: Arc::clone(self) }
+        Delivery {
+            envelope: Envelope::internal(&state, now),
+            state: Some(Box::new(state)),
+            inner: Arc::clone(self),
+        }
     }
 
     /// Whether this intent was met before: under way here, or in the journal.
@@ -453,8 +462,12 @@ impl Inner {
     pub(crate) async fn append(&self, batch: Batch) -> Result<(), JournalError> {
         let kinds: Vec<_> = batch.events.iter().map(Event::kind).collect();
         kinds.iter().for_each(|kind| self.probe.at(Point::BeforeCommit(*kind)));
+        let id = batch.invocation;
         self.journal.append(batch).await?;
-        kinds.iter().for_each(|kind| self.probe.at(Point::AfterCommit(*kind)));
+        for kind in kinds {
+            self.probe.at(Point::AfterCommit(kind));
+            tracing::debug!(invocation = ?id, event = %kind, "on record");
+        }
         Ok(())
     }
 }

@@ -55,7 +55,7 @@ pub struct Binding {
 }
 
 /// Where a secret goes in an HTTP request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// `Authorization: Bearer`.
     Bearer,
@@ -202,7 +202,10 @@ impl Connection {
 impl Validators {
     fn of(operation: &Operation) -> Result<Self, BadSchema> {
         let compile = |schema: &serde_json::Value, which| {
-            jsonschema::draft202012::new(schema)
+            // A failure's output may hold text only in a closed format, so formats are asserted.
+            jsonschema::draft202012::options()
+                .should_validate_formats(true)
+                .build(schema)
                 .map_err(|_| BadSchema { operation: operation.name.clone(), which })
         };
         Ok(Self {

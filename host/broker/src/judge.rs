@@ -77,9 +77,7 @@ impl Run {
         } else {
             self.deliverable(connection, judgement.output.take())
         };
-        if judgement.job.as_ref().is_some_and(|job| !self.is_clean(job.as_bytes())) {
-            judgement.job = None;
-        }
+        judgement.job = judgement.job.filter(|job| is_identifier(job) && self.is_clean(job.as_bytes()));
         Judged { judgement, evidence, result }
     }
 
@@ -133,6 +131,12 @@ impl Run {
     fn is_clean(&self, bytes: &[u8]) -> bool {
         self.scratch.guard.as_ref().is_none_or(|guard| guard.is_clean(bytes))
     }
+}
+
+/// Whether a remote's id of a job can be shown: a word, and no prose.
+fn is_identifier(text: &str) -> bool {
+    let word = |b: u8| b.is_ascii_alphanumeric() || b"-._~:/+=@".contains(&b);
+    (1..=200).contains(&text.len()) && text.bytes().all(word)
 }
 
 /// Whether a finding of absence is old enough to be proof.

@@ -12,6 +12,7 @@ mod host;
 mod intent;
 mod judge;
 mod prepare;
+mod prepared;
 mod probe;
 mod reconcile;
 mod refuse;

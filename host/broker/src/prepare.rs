@@ -43,8 +43,10 @@ impl Run {
                 Role::Query => self.query(&connection, send).await,
                 Role::Effect => self.load(&connection, send).await,
             },
-            Ok(Step::Settle(verdict)) if self.is_read() => vec![self.judge_read(Ok(verdict))],
-            // A query says nothing about an effect that was not sent.
+            Ok(Step::Settle(verdict)) if self.is_read() && !self.state.queries.is_empty() => {
+                vec![self.judge_read(Ok(verdict))]
+            }
+            // Nothing was asked, or a query says nothing about an effect that was not sent.
             Ok(Step::Settle(_)) => vec![refuse::breach("a verdict on an effect that was not sent")],
             Ok(Step::Refuse(_)) => self.fault_after_queries("a refusal after something was sent".to_owned()),
             Err(fault) => self.fault_after_queries(fault),
@@ -151,7 +153,7 @@ impl Run {
         };
         self.describe(&request, &send.summary);
         let credential = self.credential_for(connection, &send.request).map_err(|input| vec![*input])?;
-        let outgoing = Outgoing::prepare(&request, extra, credential.as_ref())
+        let outgoing = Outgoing::prepare(&request, extra, credential.as_deref())
             .map_err(|unsendable| vec![refuse::breach(&unsendable.to_string())])?;
         self.scratch.guard = Some(outgoing.guard());
         let target = HttpTarget {

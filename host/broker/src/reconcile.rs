@@ -33,9 +33,7 @@ pub enum ReconcileError {
     #[error("there is nothing to reconcile: the outcome is {0}")]
     NotUnknown(Outcome),
     /// The operation declares no reconciliation.
-    #[error(
-        "the operation declares no way to ask for its fate; settle it with `attest` after looking at the remote"
-    )]
+    #[error("the operation declares no way to ask for its fate; somebody has to look at the remote")]
     NotDeclared,
     /// The connection is gone or runs another module than the invocation was bound to.
     #[error(

@@ -121,8 +121,10 @@ pub fn decide(state: &State, input: Input, now: UnixMillis) -> Result<Vec<Event>
             Standing::Settled | Standing::Stored | Standing::Delivered | Standing::Stopped => Vec::new(),
         },
         Input::Delivered => match state.standing {
-            Standing::Stored | Standing::Delivered => vec![Event::ResultDelivered],
-            Standing::Accepted
+            Standing::Stored => vec![Event::ResultDelivered],
+            // Once is enough: reading again is a read.
+            Standing::Delivered
+            | Standing::Accepted
             | Standing::Validated
             | Standing::AwaitingApproval
             | Standing::Authorized

@@ -217,6 +217,7 @@ pub fn host_owns_header(lower_case_name: &str) -> bool {
             | "trailer"
             | "upgrade"
             | "expect"
+            | "accept-encoding"
             | "authorization"
             | "proxy-authorization"
             | "proxy-connection"

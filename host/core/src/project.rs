@@ -108,9 +108,10 @@ fn code(state: &State) -> Option<Code> {
             let settled = state.settled.as_ref().and_then(|settled| settled.code);
             match (&state.result, settled) {
                 // Success is claimed only with everything that was promised, stored.
-                (Some(ResultFacts::Withheld | ResultFacts::OverLimit) | None, None) => {
-                    Some(Code::ResultUnavailable)
-                }
+                (
+                    Some(ResultFacts::Nothing | ResultFacts::Withheld | ResultFacts::OverLimit) | None,
+                    None,
+                ) => Some(Code::ResultUnavailable),
                 (Some(_) | None, code) => code,
             }
         }

@@ -3,7 +3,7 @@
 use crate::config::{ConnectionConfig, Placement, TrustError};
 use crate::registry::{Registry, RegistryError};
 use proofport_broker::{BadSchema, Binding, Connection, Limits, Place};
-use proofport_sandbox::{LoadError, Sandbox};
+use proofport_sandbox::{Fault, LoadError, Sandbox};
 use std::sync::Arc;
 
 /// A declared connection can't be made ready.
@@ -18,6 +18,14 @@ pub enum BindError {
     /// The file of authorities can't be used.
     #[error(transparent)]
     Trust(#[from] TrustError),
+    /// The connector can't say what it is under this config.
+    #[error("the connector can't say what it is under this config: {0}")]
+    Describe(#[from] Fault),
+    /// Under this config it declares something else than what was approved.
+    #[error(
+        "under this config the connector declares something else than what was approved; names, contracts and slots may not depend on it"
+    )]
+    OtherManifest,
     /// A schema can't be used.
     #[error(transparent)]
     Schema(#[from] BadSchema),
@@ -28,7 +36,7 @@ pub enum BindError {
 ///
 /// # Errors
 /// See [`BindError`]. [`check`](crate::check) names the same mistakes with their lines.
-pub fn bind(
+pub async fn bind(
     declared: &ConnectionConfig,
     registry: &Registry,
     sandbox: &Sandbox,
@@ -37,6 +45,10 @@ pub fn bind(
     let module = registry.module(digest)?;
     let approved = registry.find(digest).ok_or(RegistryError::NotApproved { digest: *digest })?;
     let connector = sandbox.load(&module)?;
+    let config = declared.settings.canonical();
+    if connector.describe(&config).await?.value != approved.manifest {
+        return Err(BindError::OtherManifest);
+    }
     let credentials = declared
         .credentials
         .iter()
@@ -58,7 +70,7 @@ pub fn bind(
         declared.name.clone(),
         connector,
         Arc::new(approved.manifest.clone()),
-        declared.settings.canonical(),
+        config,
         declared.origins(),
         declared.trust()?,
         declared.address_policy(),

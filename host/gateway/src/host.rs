@@ -138,7 +138,7 @@ impl Host {
             Connections::One(_) | Connections::All => {
                 let registry = Registry::open(home.connectors(), keys.registry_mac)?;
                 let sandbox = Sandbox::new(Some(&home.cache()), keys.cache_mac, options.sandbox)?;
-                ready(&home, &vault, &registry, &sandbox, &options.connections)?
+                ready(&home, &vault, &registry, &sandbox, &options.connections).await?
             }
         };
         let vault = Arc::new(RwLock::new(vault));
@@ -199,7 +199,7 @@ impl Host {
 }
 
 /// The wanted connections, checked and loaded.
-fn ready(
+async fn ready(
     home: &Home,
     vault: &Vault,
     registry: &Registry,
@@ -219,6 +219,7 @@ fn ready(
     let mut connections = HashMap::new();
     for (name, declared) in &config.connections {
         let connection = bind(declared, registry, sandbox)
+            .await
             .map_err(|source| HostError::Bind { name: name.clone(), source })?;
         connections.insert(name.clone(), Arc::new(connection));
     }

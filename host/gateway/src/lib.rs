@@ -10,5 +10,10 @@ pub mod operator;
 pub mod registry;
 pub mod review;
 
+// What is handed in and given back, from the crates below: the program depends on this crate alone.
+pub use proofport_broker::{CallRequest, Caller, Clock, Delivery, ReconcileError, SystemClock};
+pub use proofport_journal::Recorded;
+pub use proofport_vault::{Destination, KdfParams, SecretInfo, Uses, Vault, VaultError};
+
 #[cfg(test)]
 mod testing;

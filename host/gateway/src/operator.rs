@@ -28,12 +28,25 @@ pub async fn init(dir: &std::path::Path, passphrase: &Secret, kdf: KdfParams) ->
     Ok(home)
 }
 
-/// A module that an admin looks at.
+/// A module that an admin looked at. Only such a one can be approved, and it is these bytes that are.
 pub struct Reviewed {
+    review: Review,
+    manifest: Manifest,
+    module: Vec<u8>,
+}
+
+impl Reviewed {
     /// What is shown.
-    pub review: Review,
+    #[must_use]
+    pub const fn review(&self) -> &Review {
+        &self.review
+    }
+
     /// What it declares.
-    pub manifest: Manifest,
+    #[must_use]
+    pub const fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
 }
 
 /// A module can't be reviewed or installed.
@@ -58,13 +71,13 @@ pub enum ReviewError {
 ///
 /// # Errors
 /// See [`ReviewError`].
-pub async fn review(module: &[u8]) -> Result<Reviewed, ReviewError> {
-    let inspection = inspect(module)?;
+pub async fn review(module: Vec<u8>) -> Result<Reviewed, ReviewError> {
+    let inspection = inspect(&module)?;
     // Nothing of an unapproved module is kept, so there is no cache and its key is of no use.
     let sandbox = Sandbox::new(None, zeroize::Zeroizing::new([0; 32]), Limits::default())?;
-    let connector = sandbox.load(module)?;
+    let connector = sandbox.load(&module)?;
     let manifest = connector.describe("{}").await?.value;
-    Ok(Reviewed { review: Review::of(&inspection, &manifest), manifest })
+    Ok(Reviewed { review: Review::of(&inspection, &manifest), manifest, module })
 }
 
 impl Host {
@@ -77,10 +90,10 @@ impl Host {
     ///
     /// # Errors
     /// When it can't be stored or recorded.
-    pub async fn approve_connector(&self, module: &[u8], reviewed: &Reviewed) -> Result<(), HostError> {
+    pub async fn approve_connector(&self, reviewed: &Reviewed) -> Result<(), HostError> {
         let digest = reviewed.review.digest;
         let manifest = reviewed.manifest.clone();
-        self.registry()?.approve(module, manifest, SystemClock.now())?;
+        self.registry()?.approve(&reviewed.module, manifest, SystemClock.now())?;
         self.record(HostEvent::ConnectorDecided { digest, approved: true }).await?;
         Ok(())
     }

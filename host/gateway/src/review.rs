@@ -112,7 +112,10 @@ impl OperationReview {
 
 fn settings(schema: &serde_json::Value) -> Vec<String> {
     let required = |key: &str| {
-        schema.get("required").and_then(|list| list.as_array()).is_some_and(|list| list.iter().any(|k| k == key))
+        schema
+            .get("required")
+            .and_then(|list| list.as_array())
+            .is_some_and(|list| list.iter().any(|k| k == key))
     };
     let properties = schema.get("properties").and_then(|properties| properties.as_object());
     let spelled = |key: &String| plain(key) + if required(key) { " (required)" } else { "" };
@@ -158,7 +161,11 @@ impl fmt::Display for Review {
         match self.imports.as_slice() {
             [] => writeln!(f, "  imports  nothing")?,
             imports => {
-                writeln!(f, "  imports  {} interfaces, all inert: no network, files, environment or real clock", imports.len())?;
+                writeln!(
+                    f,
+                    "  imports  {} interfaces, all inert: no network, files, environment or real clock",
+                    imports.len()
+                )?;
                 for import in imports {
                     writeln!(f, "           {import}")?;
                 }

@@ -40,7 +40,8 @@ pub fn default_verdict(status: u16, terms: Terms<'_>) -> Verdict {
     if terms.running == Some(status) {
         return Verdict::unknown(Reason::StillRunning);
     }
-    if terms.before_work.contains(&status) {
+    // Of a success, and of 502 and 504, where an intermediary speaks, nobody can say so.
+    if terms.before_work.contains(&status) && !matches!(status, 0..=299 | 303 | 502 | 504) {
         return Verdict::rejected(refusal(status));
     }
     match status {

@@ -1,6 +1,7 @@
 //! A real home with one connection, and a host opened on it: everything but the terminal.
 
 mod counting;
+mod template;
 
 pub use counting::{Counting, Syncs};
 
@@ -15,13 +16,12 @@ use proofport_egress::HttpEgress;
 use proofport_gateway::bind::bind;
 use proofport_gateway::config::Config;
 use proofport_gateway::home::Home;
-use proofport_gateway::operator::review;
 use proofport_gateway::registry::Registry;
 use proofport_journal::{FatalHook, Journal, JournalKeys, Options};
 use proofport_sandbox::{Limits, Sandbox};
 use proofport_vault::{Destination, KdfParams, Uses, Vault};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
 /// The secret of every rig: ugly enough to be found in any shape.
@@ -75,8 +75,6 @@ pub struct Rig {
     pub clock: Arc<dyn Clock>,
     /// A watch.
     pub probe: Arc<dyn Probe>,
-    /// Whether a failed commit ends this process, as it does in the program.
-    pub exit_on_fatal: bool,
 }
 
 /// A host opened on a rig's home.
@@ -97,7 +95,7 @@ impl Rig {
     pub async fn new(wanted: &Wanted) -> Self {
         let dir = tempfile::tempdir().unwrap();
         make_home(&dir.path().join("home"), wanted).await;
-        Self { dir, clock: Arc::new(SystemClock), probe: Arc::new(NoProbe), exit_on_fatal: false }
+        Self { dir, clock: Arc::new(SystemClock), probe: Arc::new(NoProbe) }
     }
 
     /// The home's directory.
@@ -119,27 +117,25 @@ impl Rig {
 ///
 /// # Panics
 /// When anything about it fails.
-pub async fn make_home(path: &std::path::Path, wanted: &Wanted) {
-    let home = Home::create(path).unwrap();
-    let mut vault = Vault::create(&home.vault(), &passphrase(), cheap()).unwrap();
-    let module = crate::guests::guest(wanted.guest);
-    let reviewed = review(&module).await.unwrap();
-    let mut registry = Registry::open(home.connectors(), vault.keys().unwrap().registry_mac).unwrap();
-    registry.approve(&module, reviewed.manifest.clone(), SystemClock.now()).unwrap();
+pub async fn make_home(path: &Path, wanted: &Wanted) {
+    let template = template::of(wanted.guest).await;
+    template.copy_to(path);
+    let home = Home::at(path).unwrap();
     let mut toml = format!(
-        "[connections.c]\nconnector = \"{}\"\norigins = [\"{}\"]\naddresses = [\"127.0.0.0/8\"]\n",
-        reviewed.review.digest, wanted.origin
+        "[connections.c]\nconnector = \"{}\"\norigins = [\"{}\"]\naddresses = [\"127.0.0.0/8\"]\n{}",
+        template.digest, wanted.origin, wanted.more
     );
     if let Some(slot) = wanted.slot {
-        let declared = reviewed.manifest.slot(&name(slot)).expect("the guest has this slot");
+        let declared = template.manifest.slot(&name(slot)).expect("the guest has this slot");
         let mode = declared.modes[0];
-        let uses =
-            Uses { destinations: vec![Destination::Origin(wanted.origin.clone())], modes: vec![mode] };
-        vault.set(&name("secret"), Secret::new(wanted.secret.clone().into_bytes()), uses, SystemClock.now()).unwrap();
-        toml.push_str(&wanted.more);
-        toml.push_str(&format!("\n[connections.c.credentials.{slot}]\nsecret = \"secret\"\nmode = \"{mode}\"\n"));
-    } else {
-        toml.push_str(&wanted.more);
+        let uses = Uses { destinations: vec![Destination::Origin(wanted.origin.clone())], modes: vec![mode] };
+        let mut vault = Vault::open(&home.vault()).unwrap();
+        vault.unlock(&passphrase()).unwrap();
+        let value = Secret::new(wanted.secret.clone().into_bytes());
+        vault.set(&name("secret"), value, uses, SystemClock.now()).unwrap();
+        toml.push_str(&format!(
+            "\n[connections.c.credentials.{slot}]\nsecret = \"secret\"\nmode = \"{mode}\"\n"
+        ));
     }
     std::fs::write(home.config(), toml).unwrap();
 }
@@ -148,7 +144,16 @@ pub async fn make_home(path: &std::path::Path, wanted: &Wanted) {
 ///
 /// # Panics
 /// When it can't be opened.
-pub async fn open(home: &std::path::Path, clock: Arc<dyn Clock>, probe: Arc<dyn Probe>) -> Open {
+pub async fn open(home: &Path, clock: Arc<dyn Clock>, probe: Arc<dyn Probe>) -> Open {
+    open_as(home, clock, probe, true).await
+}
+
+/// The same, with or without syncing. Without is for measuring what syncing costs, and for nothing
+/// else.
+///
+/// # Panics
+/// When it can't be opened.
+pub async fn open_as(home: &Path, clock: Arc<dyn Clock>, probe: Arc<dyn Probe>, sync: bool) -> Open {
     let home = Home::at(home).unwrap();
     let mut vault = Vault::open(&home.vault()).unwrap();
     vault.unlock(&passphrase()).unwrap();
@@ -163,7 +168,7 @@ pub async fn open(home: &std::path::Path, clock: Arc<dyn Clock>, probe: Arc<dyn 
             seal_identity: Some(keys.seal_identity),
         },
         Options { on_fatal: FatalHook::exit(), ..Options::default() },
-        |file| Counting::new(file, counted),
+        |file| Counting::new(file, counted, sync),
     )
     .unwrap();
     let registry = Registry::open(home.connectors(), keys.registry_mac).unwrap();
@@ -173,7 +178,7 @@ pub async fn open(home: &std::path::Path, clock: Arc<dyn Clock>, probe: Arc<dyn 
     assert!(problems.is_empty(), "{problems:?}");
     let mut connections = HashMap::new();
     for (name, declared) in &config.connections {
-        connections.insert(name.clone(), Arc::new(bind(declared, &registry, &sandbox).unwrap()));
+        connections.insert(name.clone(), Arc::new(bind(declared, &registry, &sandbox).await.unwrap()));
     }
     let vault = Arc::new(RwLock::new(vault));
     let broker = Broker::start(Parts {
@@ -239,6 +244,12 @@ pub fn caller() -> Caller {
 
 fn passphrase() -> Secret {
     Secret::new(PASSPHRASE.as_bytes().to_vec())
+}
+
+/// The time.
+#[must_use]
+pub fn now() -> proofport_core::time::UnixMillis {
+    SystemClock.now()
 }
 
 /// A name that is one.

@@ -42,7 +42,11 @@ async fn check(what: &str, script: Script, expected: Claim) {
     // After a restart the claim is the same.
     let open = rig.open().await;
     let restarted = open.result(&envelope.request_id().unwrap());
-    assert_eq!((restarted.code(), restarted.outcome()), (envelope.code(), envelope.outcome()), "{what}: restart");
+    assert_eq!(
+        (restarted.code(), restarted.outcome()),
+        (envelope.code(), envelope.outcome()),
+        "{what}: restart"
+    );
     open.close();
 }
 
@@ -57,13 +61,17 @@ async fn what_a_peer_does_is_what_is_claimed() {
     check("accepted, then silent", Script(vec![ReadRequest, Effect, Hold]), unknown()).await;
     check("reset after a byte was read", Script(vec![Act::Read(1), Reset]), unknown()).await;
     check("half a head", Script(vec![ReadRequest, Effect, Send(OK[..20].into()), Close]), incomplete()).await;
-    check("half a body", Script(vec![ReadRequest, Effect, Send(OK[..OK.len() - 1].into()), Close]), incomplete())
-        .await;
-    check("complete", Script(vec![ReadRequest, Effect, Send(OK.into()), Close]), Claim {
-        code: None,
-        outcome: Committed,
-        retry: Retry::Never,
-    })
+    check(
+        "half a body",
+        Script(vec![ReadRequest, Effect, Send(OK[..OK.len() - 1].into()), Close]),
+        incomplete(),
+    )
+    .await;
+    check(
+        "complete",
+        Script(vec![ReadRequest, Effect, Send(OK.into()), Close]),
+        Claim { code: None, outcome: Committed, retry: Retry::Never },
+    )
     .await;
     check("422", answer(422), claim(Code::RemoteRejected, Rejected, Retry::AfterCorrection)).await;
     check("500", answer(500), claim(Code::RemoteFailed, Committed, Retry::Never)).await;

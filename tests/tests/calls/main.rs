@@ -4,3 +4,4 @@ mod commits;
 mod field;
 mod hostile;
 mod intents;
+mod stripe;

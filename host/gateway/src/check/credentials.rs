@@ -48,7 +48,13 @@ fn unbound(findings: &mut Findings<'_>, connection: &ConnectionConfig, slot: &Cr
         slot.name,
         listed(&slot.modes)
     );
-    findings.at(connection, connection.place, &field, "is a slot of the connector and bound to no secret", todo);
+    findings.at(
+        connection,
+        connection.place,
+        &field,
+        "is a slot of the connector and bound to no secret",
+        todo,
+    );
 }
 
 fn judge_slot(
@@ -105,7 +111,10 @@ fn judge_secret(
     };
     if !secret.uses.modes.contains(&mode) {
         let what = format!("the secret does not permit the mode {mode}");
-        let todo = format!("choose one that it permits ({}), or set it anew with that `--mode`", listed(&secret.uses.modes));
+        let todo = format!(
+            "choose one that it permits ({}), or set it anew with that `--mode`",
+            listed(&secret.uses.modes)
+        );
         findings.at(connection, place, &field, what, todo);
     }
     for origin in &connection.origins {

@@ -58,7 +58,12 @@ fn judge(
     credentials::judge(findings, connection, manifest, secrets);
 }
 
-fn judge_origin(findings: &mut Findings<'_>, connection: &ConnectionConfig, index: usize, origin: &At<Origin>) {
+fn judge_origin(
+    findings: &mut Findings<'_>,
+    connection: &ConnectionConfig,
+    index: usize,
+    origin: &At<Origin>,
+) {
     let field = format!("origins[{index}]");
     if let Host::Address(address) = origin.value.host()
         && let Err(denied) = connection.address_policy().check(*address)
@@ -73,7 +78,13 @@ fn judge_origin(findings: &mut Findings<'_>, connection: &ConnectionConfig, inde
     let in_clear = origin.value.scheme() == Scheme::Http && !on_this_host;
     if in_clear && !connection.credentials.is_empty() {
         let what = "a credential would travel unencrypted";
-        findings.at(connection, origin.place, &field, what, "use `https://`; only a loopback address may do without");
+        findings.at(
+            connection,
+            origin.place,
+            &field,
+            what,
+            "use `https://`; only a loopback address may do without",
+        );
     }
 }
 
@@ -87,12 +98,17 @@ fn approved_manifest<'r>(
         let known: Vec<String> = registry
             .list()
             .iter()
-            .map(|approved| format!("{} {} is {}", approved.manifest.name, approved.manifest.version, approved.digest))
+            .map(|approved| {
+                format!("{} {} is {}", approved.manifest.name, approved.manifest.version, approved.digest)
+            })
             .collect();
         let todo = match known.is_empty() {
             true => "approve one with `proofport connector install FILE`".to_owned(),
             false => {
-                format!("approve it with `proofport connector install FILE`, or use one that is: {}", known.join("; "))
+                format!(
+                    "approve it with `proofport connector install FILE`, or use one that is: {}",
+                    known.join("; ")
+                )
             }
         };
         findings.at(connection, *place, "connector", "no connector with this digest is approved", todo);
@@ -100,7 +116,9 @@ fn approved_manifest<'r>(
     };
     if let Err(error) = registry.module(digest) {
         let todo = match &error {
-            RegistryError::DigestMismatch { .. } => "find out who changed it, then install the right module again",
+            RegistryError::DigestMismatch { .. } => {
+                "find out who changed it, then install the right module again"
+            }
             RegistryError::ModuleMissing { .. }
             | RegistryError::Tampered { .. }
             | RegistryError::UnknownForm { .. }

@@ -11,7 +11,8 @@ pub(super) fn judge(findings: &mut Findings<'_>, connection: &ConnectionConfig, 
         jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true).build(schema);
     let Ok(validator) = validator else {
         let what = "the connector's config schema can't be used";
-        let todo = "ask the connector's author: it must be a JSON Schema (2020-12) without outside references";
+        let todo =
+            "ask the connector's author: it must be a JSON Schema (2020-12) without outside references";
         findings.at(connection, connection.connector.place, "connector", what, todo);
         return;
     };
@@ -51,5 +52,8 @@ fn told(error: &ValidationError<'_>, schema: &Value) -> (String, String) {
         Some(wanted) => format!("`\"{rule}\": {wanted}`"),
         None => format!("`{rule}`"),
     };
-    (format!("breaks the connector's config schema: {rule}"), "write a value that the schema allows".to_owned())
+    (
+        format!("breaks the connector's config schema: {rule}"),
+        "write a value that the schema allows".to_owned(),
+    )
 }

@@ -27,8 +27,7 @@ fn passphrase() -> Secret {
 impl Setting {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut registry =
-            Registry::open(folder.path().join("connectors"), Zeroizing::new([7; 32])).unwrap();
+        let mut registry = Registry::open(folder.path().join("connectors"), Zeroizing::new([7; 32])).unwrap();
         registry.approve(MODULE, manifest(), NOW).unwrap();
         let kdf = KdfParams { memory_kib: 8, passes: 1, lanes: 1 };
         let mut vault = Vault::create(&folder.path().join("vault.json"), &passphrase(), kdf).unwrap();
@@ -96,7 +95,11 @@ fn an_unapproved_connector_is_told_with_those_that_are() {
     let text = RIGHT.replace("DIGEST", &Digest::of_bytes(b"other").to_string());
     let problems = check(&setting.config(&text), &setting.registry, Some(&setting.vault));
     assert_eq!(lines(&problems), ["2 connections.shop.connector: no connector with this digest is approved"]);
-    assert!(problems[0].todo.contains(&format!("shop 1.2.3 is {}", Digest::of_bytes(MODULE))), "{}", problems[0]);
+    assert!(
+        problems[0].todo.contains(&format!("shop 1.2.3 is {}", Digest::of_bytes(MODULE))),
+        "{}",
+        problems[0]
+    );
     let empty = Registry::open(setting.path("none"), Zeroizing::new([7; 32])).unwrap();
     assert_eq!(check(&setting.config(&text), &empty, None).len(), 1);
 }
@@ -106,10 +109,16 @@ fn a_changed_module_is_told() {
     let setting = Setting::new();
     let module = setting.path("connectors").join(format!("{}.wasm", Digest::of_bytes(MODULE).hex()));
     fs::write(&module, b"other").unwrap();
-    let told = format!("2 connections.shop.connector: {}", setting.registry.module(&Digest::of_bytes(MODULE)).unwrap_err());
+    let told = format!(
+        "2 connections.shop.connector: {}",
+        setting.registry.module(&Digest::of_bytes(MODULE)).unwrap_err()
+    );
     setting.check(RIGHT, &[&told]);
     fs::remove_file(&module).unwrap();
-    let told = format!("2 connections.shop.connector: {}", setting.registry.module(&Digest::of_bytes(MODULE)).unwrap_err());
+    let told = format!(
+        "2 connections.shop.connector: {}",
+        setting.registry.module(&Digest::of_bytes(MODULE)).unwrap_err()
+    );
     setting.check(RIGHT, &[&told]);
 }
 
@@ -120,7 +129,10 @@ fn settings_obey_the_connectors_schema() {
         setting.check(&RIGHT.replace("account = \"acct_1\"", settings), expected);
     };
     check("", &["4 connections.shop.config: lacks `account`, which the connector requires"]);
-    check("account = 7", &["5 connections.shop.config.account: breaks the connector's config schema: `\"type\": \"string\"`"]);
+    check(
+        "account = 7",
+        &["5 connections.shop.config.account: breaks the connector's config schema: `\"type\": \"string\"`"],
+    );
     check(
         "account = \"canary-canary\"\nlevel = 10\n[connections.shop.config.deep]\nwhen = \"canary-canary\"\n",
         &[
@@ -187,7 +199,9 @@ fn slot_and_secret_both_permit_a_use() {
         ".com\"]",
         ".com\", \"https://api.example.com:8443\", \"https://evil.example\"]",
         &[
-            &format!("{secret}: the secret does not permit the connection's origin https://api.example.com:8443"),
+            &format!(
+                "{secret}: the secret does not permit the connection's origin https://api.example.com:8443"
+            ),
             &format!("{secret}: the secret does not permit the connection's origin https://evil.example"),
         ],
     );
@@ -206,7 +220,10 @@ fn slot_and_secret_both_permit_a_use() {
 fn a_credential_does_not_travel_unencrypted() {
     let setting = Setting::new();
     let permitted = |origin: &str| {
-        let text = RIGHT.replace("https://api.example.com\"]", &format!("{origin}\"]\naddresses = [\"127.0.0.1\", \"::1\"]"));
+        let text = RIGHT.replace(
+            "https://api.example.com\"]",
+            &format!("{origin}\"]\naddresses = [\"127.0.0.1\", \"::1\"]"),
+        );
         let problems = check(&setting.config(&text), &setting.registry, None);
         lines(&problems)
     };
@@ -222,7 +239,10 @@ fn a_credential_does_not_travel_unencrypted() {
 #[test]
 fn an_address_that_may_not_be_dialled_is_told() {
     let setting = Setting::new();
-    let text = RIGHT.replace("https://api.example.com\"]", "https://10.0.0.1\", \"https://169.254.169.254\"]\naddresses = [\"169.254.0.0/16\"]");
+    let text = RIGHT.replace(
+        "https://api.example.com\"]",
+        "https://10.0.0.1\", \"https://169.254.169.254\"]\naddresses = [\"169.254.0.0/16\"]",
+    );
     let problems = check(&setting.config(&text), &setting.registry, None);
     assert_eq!(
         lines(&problems),
@@ -241,7 +261,10 @@ fn a_file_of_authorities_is_read() {
         let problems = check(&setting.config(&text), &setting.registry, Some(&setting.vault));
         let lines = lines(&problems);
         assert_eq!(lines.len(), 1, "{lines:?}");
-        assert!(lines[0].starts_with("4 connections.shop.ca_file: ") && lines[0].contains(found), "{lines:?}");
+        assert!(
+            lines[0].starts_with("4 connections.shop.ca_file: ") && lines[0].contains(found),
+            "{lines:?}"
+        );
     };
     told("can't be read");
     fs::write(setting.path("ca.pem"), "no certificate").unwrap();
@@ -260,13 +283,18 @@ fn a_locked_vault_is_told_and_the_rest_is_judged() {
         ],
     );
     let text = RIGHT.replace("shop-key", "absent");
-    assert!(check(&setting.config(&text), &setting.registry, None).is_empty(), "no vault, no judgement of secrets");
+    assert!(
+        check(&setting.config(&text), &setting.registry, None).is_empty(),
+        "no vault, no judgement of secrets"
+    );
 }
 
 #[test]
 fn connections_do_not_hide_each_others_problems() {
     let setting = Setting::new();
-    let second = RIGHT.replace("connections.shop", "connections.second").replace("http_bearer", "http_query\"\nquery = \"k");
+    let second = RIGHT
+        .replace("connections.shop", "connections.second")
+        .replace("http_bearer", "http_query\"\nquery = \"k");
     let text = format!("{}{second}", RIGHT.replace("acct_1", "x"));
     setting.check(
         &text,
@@ -277,4 +305,3 @@ fn connections_do_not_hide_each_others_problems() {
         ],
     );
 }
-

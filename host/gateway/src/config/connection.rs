@@ -137,7 +137,8 @@ pub(super) fn read<'a>(
 }
 
 fn connector<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<At<Digest>> {
-    let todo = "write the digest of an approved connector, `sha256:…`, as `proofport connector list` shows it";
+    let todo =
+        "write the digest of an approved connector, `sha256:…`, as `proofport connector list` shows it";
     let Some(field) = reader.field(section, "connector") else {
         reader.missing(section, "connector", todo);
         return None;
@@ -198,7 +199,9 @@ fn addresses<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Vec<IpNet> {
                 addresses.push(net);
                 continue;
             }
-            Err(_) => ("is neither an address nor a range", "write `127.0.0.1`, `10.1.0.0/16` or `fd00::/8`, say"),
+            Err(_) => {
+                ("is neither an address nor a range", "write `127.0.0.1`, `10.1.0.0/16` or `fd00::/8`, say")
+            }
         };
         reader.report(element.place, &element.path, what, todo);
     }

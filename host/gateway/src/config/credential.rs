@@ -137,7 +137,12 @@ fn placement<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<At<Pl
 }
 
 /// The placement of a mode that needs a name beside the secret.
-fn named<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str, mode: InjectionMode) -> Option<Placement> {
+fn named<'a>(
+    reader: &mut Reader<'a>,
+    section: &Section<'a>,
+    key: &str,
+    mode: InjectionMode,
+) -> Option<Placement> {
     let Some(field) = reader.field(section, key) else {
         reader.missing(section, key, format!("add `{key} = \"…\"`, which the mode {mode} needs"));
         return None;
@@ -153,7 +158,12 @@ fn named<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str, mode: In
 fn user(reader: &mut Reader<'_>, field: &Field<'_>, text: &str) -> Option<Placement> {
     if text.contains(':') || text.bytes().any(|b| b.is_ascii_control()) || text.len() > 256 {
         let what = "is not a user name of HTTP Basic (RFC 7617)";
-        reader.report(field.place, &field.path, what, "leave out colons and control characters, and stay under 256 bytes");
+        reader.report(
+            field.place,
+            &field.path,
+            what,
+            "leave out colons and control characters, and stay under 256 bytes",
+        );
         return None;
     }
     Some(Placement::HttpBasic { user: text.to_owned() })
@@ -176,7 +186,12 @@ fn header(reader: &mut Reader<'_>, field: &Field<'_>, text: &str) -> Option<Plac
     );
     if (host_owns_header(&header) && !carries) || written {
         let what = "names a header that can't carry a credential";
-        reader.report(field.place, &field.path, what, "write the header that the service documents for its key");
+        reader.report(
+            field.place,
+            &field.path,
+            what,
+            "write the header that the service documents for its key",
+        );
         return None;
     }
     Some(Placement::HttpHeader { header })

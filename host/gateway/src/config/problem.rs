@@ -54,9 +54,26 @@ impl fmt::Display for Problem {
 }
 
 /// A key as it may be shown: itself if it is a word that a person would choose as a key, else `?`.
-/// Generated tokens have capitals or many digits.
+/// Generated tokens have capitals or more than a digit or two.
 pub(crate) fn shown(key: &str) -> &str {
     let letters = key.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_');
     let digits = key.bytes().filter(u8::is_ascii_digit).count();
-    if letters && (1..=32).contains(&key.len()) && digits <= 4 { key } else { "?" }
+    if letters && (1..=32).contains(&key.len()) && digits <= 2 { key } else { "?" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_may_be_a_token_is_not_shown() {
+        for word in ["origin", "max_retries", "level-2", "x"] {
+            assert_eq!(shown(word), word);
+        }
+        for token in
+            ["sk4live39hqlyjwdarjtt1zdp", "9f86d081884c7d65", "Sk_Live", "a b", "", "é", &"a".repeat(33)]
+        {
+            assert_eq!(shown(token), "?", "{token}");
+        }
+    }
 }

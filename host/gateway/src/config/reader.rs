@@ -70,7 +70,13 @@ impl<'a> Reader<'a> {
         });
     }
 
-    pub(crate) fn report(&mut self, place: Place, field: &str, what: impl Into<String>, todo: impl Into<String>) {
+    pub(crate) fn report(
+        &mut self,
+        place: Place,
+        field: &str,
+        what: impl Into<String>,
+        todo: impl Into<String>,
+    ) {
         if !self.broken.contains(&place.line) {
             let (file, place) = (self.file.to_owned(), Some(place));
             self.problems.push(Problem {
@@ -83,7 +89,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A field that must be there is not. In a file that is not TOML it may well be there.
+    /// A field that must be there is not. Which keys stand where can't be judged in a file that is not
+    /// TOML, since a broken line may have held or separated them; values can.
     pub(crate) fn missing(&mut self, section: &Section<'_>, key: &str, todo: impl Into<String>) {
         if self.broken.is_empty() {
             self.report(section.place, &format!("{}.{key}", section.path), "is missing", todo);
@@ -112,7 +119,9 @@ impl<'a> Reader<'a> {
                     field.path = format!("{}.{name}", section.path);
                     named.push((name, field));
                 }
-                Err(error) => self.report(field.key_place, &field.path, error.to_string(), "choose another name"),
+                Err(error) => {
+                    self.report(field.key_place, &field.path, error.to_string(), "choose another name")
+                }
             }
         }
         named
@@ -135,8 +144,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports every key that is not one of these.
+    /// Reports every key that is not one of these. See [`Reader::missing`] about broken files.
     pub(crate) fn only(&mut self, section: &Section<'a>, known: &[&str]) {
+        if !self.broken.is_empty() {
+            return;
+        }
         for field in self.fields(section) {
             if known.contains(&field.key) {
                 continue;

@@ -41,6 +41,7 @@ impl ListKey {
         let mut block = hmac::digest::common::Key::<Hmac<Sha256>>::default();
         block[..self.0.len()].copy_from_slice(&*self.0);
         let mut mac = Hmac::<Sha256>::new(&block);
+        block.as_mut_slice().zeroize();
         mac.update(b"proofport.approved/1\0");
         mac.update(list);
         mac
@@ -89,7 +90,7 @@ pub(super) fn read(folder: &Path, key: &ListKey) -> Result<BTreeMap<Digest, Appr
 }
 
 /// The list's text, if it was written under this key.
-fn authentic<'b>(bytes: &'b [u8], key: &ListKey) -> Option<&'b [u8]> {
+pub(super) fn authentic<'b>(bytes: &'b [u8], key: &ListKey) -> Option<&'b [u8]> {
     let (mac, rest) = bytes.strip_prefix(HEAD)?.split_at_checked(MAC_DIGITS)?;
     let list = rest.strip_prefix(MIDDLE)?.strip_suffix(TAIL)?;
     let mac = HEXLOWER.decode(mac).ok()?;

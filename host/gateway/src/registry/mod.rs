@@ -122,7 +122,11 @@ impl Registry {
             true => RegistryError::ModuleMissing { path: path.clone() },
             false => RegistryError::Io { doing: "read", path: path.clone(), source },
         })?;
-        if Digest::of_bytes(&bytes) == *digest { Ok(bytes) } else { Err(RegistryError::DigestMismatch { path }) }
+        if Digest::of_bytes(&bytes) == *digest {
+            Ok(bytes)
+        } else {
+            Err(RegistryError::DigestMismatch { path })
+        }
     }
 
     /// Takes a connector off the list and removes its module.

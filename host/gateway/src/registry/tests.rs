@@ -75,17 +75,18 @@ fn every_changed_byte_of_the_list_is_seen() {
     registry.approve(b"module", manifest(), NOW).unwrap();
     let path = folder.join("approved.json");
     let whole = fs::read(&path).unwrap();
-    let check = |bytes: &[u8]| {
-        fs::write(&path, bytes).unwrap();
-        assert!(matches!(Registry::open(&folder, key(1)), Err(RegistryError::Tampered { .. })));
-    };
+    let authentic = |bytes: &[u8]| file::authentic(bytes, &ListKey::new(key(1))).is_some();
+    assert!(authentic(&whole));
     for at in 0..whole.len() {
         let mut changed = whole.clone();
         changed[at] ^= 0x20;
-        check(&changed);
-        check(&whole[..at]);
+        assert!(!authentic(&changed), "byte {at}");
+        assert!(!authentic(&whole[..at]), "cut at {at}");
     }
-    check(&[&whole[..], b"\n"].concat());
+    for changed in [&whole[1..], b"", &[&whole[..], b"\n"].concat()] {
+        fs::write(&path, changed).unwrap();
+        assert!(matches!(Registry::open(&folder, key(1)), Err(RegistryError::Tampered { .. })));
+    }
     fs::write(&path, &whole).unwrap();
     assert!(Registry::open(&folder, key(1)).is_ok());
     assert!(matches!(Registry::open(&folder, key(2)), Err(RegistryError::Tampered { .. })));

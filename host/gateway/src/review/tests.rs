@@ -78,18 +78,30 @@ fn contracts_in_sentences() {
     check(write, keyed(Some(1)), None, &["for 1 second from", person]);
     check(write, keyed(None), None, &["key_window_seconds", person]);
     let never = Reconcile { absence_settles_after_seconds: None, automatic: true };
-    check(write, Repeat::None, Some(never), &["nothing is sent again", "by itself; finding nothing proves nothing"]);
+    check(
+        write,
+        Repeat::None,
+        Some(never),
+        &["nothing is sent again", "by itself; finding nothing proves nothing"],
+    );
     let contract = Contract {
         effect: write,
         repeat: Repeat::None,
         statuses_before_work: vec![429, 503],
         reconcile: None,
-        batch: Some(Batch { items: "/items".into(), child_id: "/id".into(), mode: BatchMode::Atomic, max: 5 }),
+        batch: Some(Batch {
+            items: "/items".into(),
+            child_id: "/id".into(),
+            mode: BatchMode::Atomic,
+            max: 5,
+        }),
         job_operation: Some(crate::testing::name("follow")),
         completion_marker: Some("DONE\u{1b}[2J".to_owned()),
     };
     let all = words::promises(&contract).join("\n");
-    for part in ["429 or 503", "up to 5 children, which stand or fall together", "`follow` follows", "DONE\\u{1b}[2J"] {
+    for part in
+        ["429 or 503", "up to 5 children, which stand or fall together", "`follow` follows", "DONE\\u{1b}[2J"]
+    {
         assert!(all.contains(part), "{all}");
     }
 }

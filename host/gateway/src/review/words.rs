@@ -16,7 +16,8 @@ pub(super) fn promises(contract: &Contract) -> Vec<String> {
     };
     if !contract.statuses_before_work.is_empty() {
         let statuses: Vec<String> = contract.statuses_before_work.iter().map(u16::to_string).collect();
-        promises.push(format!("A complete {} is taken as proof that nothing was done.", statuses.join(" or ")));
+        promises
+            .push(format!("A complete {} is taken as proof that nothing was done.", statuses.join(" or ")));
     }
     promises.extend(contract.batch.as_ref().map(batch));
     if let Some(job) = &contract.job_operation {
@@ -33,14 +34,20 @@ pub(super) fn promises(contract: &Contract) -> Vec<String> {
 
 fn repeat(repeat: &Repeat) -> String {
     match repeat {
-        Repeat::None => "A second arrival may be a second effect: while the outcome is unknown, nothing is sent again."
-            .to_owned(),
-        Repeat::Idempotent => "While the outcome is unknown, the same request may be sent again: any number of them \
+        Repeat::None => {
+            "A second arrival may be a second effect: while the outcome is unknown, nothing is sent again."
+                .to_owned()
+        }
+        Repeat::Idempotent => {
+            "While the outcome is unknown, the same request may be sent again: any number of them \
                                is said to have the effect of one."
-            .to_owned(),
-        Repeat::Conditional => "The remote is said to refuse a second arrival by a precondition; while the outcome \
+                .to_owned()
+        }
+        Repeat::Conditional => {
+            "The remote is said to refuse a second arrival by a precondition; while the outcome \
                                 is unknown, nothing is sent again."
-            .to_owned(),
+                .to_owned()
+        }
         Repeat::Keyed(contract) => keyed(contract),
     }
 }

@@ -38,10 +38,8 @@ fn alter(home: &Home, change: impl FnOnce(&WriteTransaction)) -> Journal {
 
 #[track_caller]
 fn tampered<T: std::fmt::Debug>(result: Result<T, JournalError>, at: u64) {
-    match result {
-        Err(JournalError::Tampered { seq }) => assert_eq!(seq, at),
-        other => panic!("{other:?}"),
-    }
+    let Err(JournalError::Tampered { seq }) = result else { panic!("{result:?}") };
+    assert_eq!(seq, at);
 }
 
 fn rewrite_record(transaction: &WriteTransaction, seq: u64, change: impl FnOnce(&mut Vec<u8>)) {

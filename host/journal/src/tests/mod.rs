@@ -98,9 +98,9 @@ fn block_on<F: Future>(future: F) -> F::Output {
 
 /// The texts of an invocation's events with their sequence numbers.
 fn texts(history: &[Recorded]) -> Vec<(u64, String)> {
-    let text = |recorded: &Recorded| match &recorded.event {
-        Event::JobAccepted { id } => (recorded.seq, id.clone()),
-        other => panic!("{other:?}"),
+    let text = |recorded: &Recorded| {
+        let Event::JobAccepted { id } = &recorded.event else { panic!("{:?}", recorded.event) };
+        (recorded.seq, id.clone())
     };
     history.iter().map(text).collect()
 }

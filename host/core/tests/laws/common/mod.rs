@@ -3,5 +3,6 @@
 pub(crate) mod events;
 pub(crate) mod golden;
 pub(crate) mod history;
+pub(crate) mod inputs;
 pub(crate) mod values;
 pub(crate) mod walk;

@@ -1,0 +1,246 @@
+//! What can be written on the command line. Everything is parsed here, once, into validated types.
+
+use clap::{Args, Parser, Subcommand};
+use proofport_core::contract::InjectionMode;
+use proofport_core::id::{Name, OperationName, RequestId};
+use proofport_gateway::Destination;
+use std::path::PathBuf;
+
+const LONG_ABOUT: &str = "\
+Calls remote systems on behalf of agents and reports only what its records prove.
+
+A sandboxed connector says how an operation is spelled; this host alone holds the secrets, opens the \
+connections and keeps the journal. When an answer is lost, the outcome is `unknown`, never a guess.";
+
+const AFTER_HELP: &str = "\
+Start here:
+  proofport demo                         the whole story, against a payment service that misbehaves
+  proofport init                         make a home with a vault
+  proofport connector install FILE       review a connector and approve exactly that module
+  proofport secret set NAME --for https://api.example.com --mode http_bearer < key.txt
+  proofport connection check             check proofport.toml
+  proofport call shop.create_charge --input '{\"amount\": 1000, \"currency\": \"eur\"}'
+
+The passphrase is taken from --passphrase-file, else from PROOFPORT_PASSPHRASE, else it is asked for.
+PROOFPORT_LOG=debug writes this program's log to standard error.";
+
+const CALL_HELP: &str = "\
+Examples:
+  proofport call shop.create_charge --input '{\"amount\": 1000, \"currency\": \"eur\"}'
+  proofport call shop.create_charge --input @charge.json --call-key order-1712
+  jq -n '{id: \"ch_1\"}' | proofport call shop.get_charge --input - --json
+
+Calling a write again with the same input meets the first call and sends nothing. To do the same thing
+on purpose once more, give a new --call-key.
+
+Exit status: 0 ok, 2 usage, 10 not attempted, 11 rejected, 12 unknown, 13 committed but not ok,
+14 still running, 15 result undelivered or unavailable, 70 internal.";
+
+const SECRET_SET_HELP: &str = "\
+Examples:
+  proofport secret set shop-key --for https://api.example.com --mode http_bearer < key.txt
+  pass show shop/key | proofport secret set shop-key --for https://api.example.com --mode http_bearer
+
+The value is read from standard input, never from the command line; one newline at its end is left out.
+It is not shown again.";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(name = "proofport", version, about = "A connector host that reports only what its records prove")]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct Globals {
+    /// The home directory [default: $XDG_DATA_HOME/proofport or ~/.local/share/proofport]
+    #[arg(long, global = true, env = "PROOFPORT_HOME", value_name = "DIR", hide_env_values = true)]
+    pub(crate) home: Option<PathBuf>,
+    /// Read the passphrase from this file; one newline at its end is left out
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) passphrase_file: Option<PathBuf>,
+    /// Answer in JSON, on one line
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show the whole story against a payment service that misbehaves, in a temporary home
+    Demo,
+    /// Make a home: the vault, the host's keys, the journal
+    Init(Init),
+    /// Lock or unlock the vault for every later command, or say how it is
+    #[command(subcommand)]
+    Vault(Vault),
+    /// Store, list, renew and remove secrets; no command shows a value
+    #[command(subcommand)]
+    Secret(Secret),
+    /// Review connectors and approve exact modules
+    #[command(subcommand)]
+    Connector(Connector),
+    /// Check the connections that proofport.toml declares
+    #[command(subcommand)]
+    Connection(Connection),
+    /// Carry out an operation and print the envelope
+    #[command(after_help = CALL_HELP)]
+    Call(Call),
+    /// Print the envelope of an earlier call; sends nothing
+    Result(Act),
+    /// Ask the remote what became of an unknown call; sends no effect
+    Reconcile(Act),
+    /// Show the protected record of a call, for operators
+    Inspect(Act),
+    /// Show the events of a call in order, for operators
+    Timeline(Act),
+}
+
+/// `init`.
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// What one guess of the passphrase costs, in KiB of memory. For tests: a cheap vault is a weak one.
+    #[arg(long, hide = true, value_name = "KIB", value_parser = clap::value_parser!(u32).range(8192..=1_048_576))]
+    pub(crate) kdf_memory_kib: Option<u32>,
+}
+
+/// `vault`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Vault {
+    /// Let secrets be used again
+    Unlock,
+    /// Refuse every use of a secret until `vault unlock`, also with the passphrase
+    Lock,
+    /// Say whether the vault is locked; needs no passphrase
+    Status,
+}
+
+/// `secret`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Secret {
+    /// Store a secret; its value comes from standard input
+    #[command(after_help = SECRET_SET_HELP)]
+    Set(SecretSet),
+    /// List names, uses and versions
+    List,
+    /// Store a newer version of a secret; its value comes from standard input
+    Rotate(SecretName),
+    /// Remove a secret in all its versions
+    Remove(SecretName),
+}
+
+/// `secret set`.
+#[derive(Debug, Args)]
+pub(crate) struct SecretSet {
+    /// The name under which connections use it: lower-case letters, digits, `-` and `_`
+    #[arg(value_parser = Name::parse)]
+    pub(crate) name: Name,
+    /// Where it may be sent, `https://host[:port]`; may be given several times
+    #[arg(long = "for", required = true, value_name = "ORIGIN", value_parser = Destination::parse)]
+    pub(crate) destinations: Vec<Destination>,
+    /// How it may be attached: http_bearer, http_basic, http_header, http_query; may be given several times
+    #[arg(long = "mode", required = true, value_name = "MODE", value_parser = mode)]
+    pub(crate) modes: Vec<InjectionMode>,
+}
+
+/// A command on one secret.
+#[derive(Debug, Args)]
+pub(crate) struct SecretName {
+    /// The secret's name
+    #[arg(value_parser = Name::parse)]
+    pub(crate) name: Name,
+}
+
+/// `connector`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Connector {
+    /// Show what a module imports and says of itself; changes nothing
+    Inspect(ModuleFile),
+    /// Show the same, ask, and approve exactly this module
+    Install(Install),
+    /// List the approved modules
+    List,
+}
+
+/// A module's file.
+#[derive(Debug, Args)]
+pub(crate) struct ModuleFile {
+    /// The connector: a WebAssembly component
+    pub(crate) file: PathBuf,
+}
+
+/// `connector install`.
+#[derive(Debug, Args)]
+pub(crate) struct Install {
+    #[command(flatten)]
+    pub(crate) module: ModuleFile,
+    /// Approve without asking, for scripts that know the file
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// `connection`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Connection {
+    /// Report every mistake in proofport.toml, against the approved connectors and the vault
+    Check,
+}
+
+/// `call`.
+#[derive(Debug, Args)]
+pub(crate) struct Call {
+    /// What to do: CONNECTION.OPERATION
+    #[arg(value_name = "CONNECTION.OPERATION", value_parser = OperationName::parse)]
+    pub(crate) operation: OperationName,
+    /// The input: JSON text, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    pub(crate) input: String,
+    /// Your own name for this intent: another one makes a repeated call a new one
+    #[arg(long, value_name = "KEY")]
+    pub(crate) call_key: Option<String>,
+}
+
+/// A command on one invocation.
+#[derive(Debug, Args)]
+pub(crate) struct Act {
+    /// The invocation's id, act_…
+    #[arg(value_name = "ACT", value_parser = RequestId::parse)]
+    pub(crate) id: RequestId,
+}
+
+/// A mode that this program can carry out.
+fn mode(text: &str) -> Result<InjectionMode, UnusableMode> {
+    let mode = InjectionMode::parse(text).ok_or(UnusableMode)?;
+    match mode {
+        InjectionMode::HttpBearer
+        | InjectionMode::HttpBasic
+        | InjectionMode::HttpHeader
+        | InjectionMode::HttpQuery => Ok(mode),
+        InjectionMode::AwsSigv4
+        | InjectionMode::TlsClientCertificate
+        | InjectionMode::SshKey
+        | InjectionMode::SshPassword
+        | InjectionMode::SshKeyboardInteractive => Err(UnusableMode),
+    }
+}
+
+/// The text is not a mode that this program can carry out.
+#[derive(Debug, thiserror::Error)]
+#[error("it is http_bearer, http_basic, http_header or http_query")]
+struct UnusableMode;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,242 @@
+//! `call`, `result` and `reconcile`: the caller's side. What they print is an envelope, whatever
+//! became of the call, and it is settled and stored before it is printed.
+
+use super::App;
+use crate::args::Call;
+use crate::exit::{self, Usage};
+use crate::render::envelope;
+use proofport_core::code::Code;
+use proofport_core::envelope::Envelope;
+use proofport_core::event::Event;
+use proofport_core::id::{Name, OperationName, RequestId};
+use proofport_core::secret::Secret;
+use proofport_gateway::home::Home;
+use proofport_gateway::host::{Connections, Host, HostError, OpenOptions};
+use proofport_gateway::{CallRequest, Caller, Delivery, ReconcileError};
+use proofport_gateway::{Vault, VaultError};
+use std::fs::File;
+use std::io::Read;
+use std::pin::pin;
+
+/// More than any input that a connection takes, in bytes: its own limit has its own code.
+const MOST: u64 = 64 * 1024 * 1024;
+
+/// The status of a call that was left while it was under way.
+const LEFT: u8 = 12;
+
+pub(super) async fn call(app: &App, args: Call) -> anyhow::Result<u8> {
+    let Call { operation, input, call_key } = args;
+    let input = read_input(input)?;
+    let Some((home, passphrase)) = proved(app, Latch::Refuses)? else {
+        return refuse(app, Code::VaultLocked, Some(operation));
+    };
+    let connections = Connections::One(operation.connection.clone());
+    let Some(host) = open(app, home, &passphrase, connections).await? else {
+        return refuse(app, Code::VaultLocked, Some(operation));
+    };
+    let request = CallRequest { operation, input, call_key, caller: operator() };
+    match finished(app, &host, request).await {
+        Some(delivery) => Ok(deliver(app, host, delivery)),
+        None => Ok(LEFT),
+    }
+}
+
+/// Waits for the end of a call; none if the person at the terminal insists on leaving. The first
+/// Ctrl-C ends nothing: what was sent is on its way, and its answer is wanted.
+async fn finished(app: &App, host: &Host, request: CallRequest) -> Option<Delivery> {
+    let mut work = pin!(host.broker().call(request));
+    let mut asked = false;
+    loop {
+        tokio::select! {
+            delivery = &mut work => return Some(delivery),
+            signal = tokio::signal::ctrl_c() => {
+                if asked || signal.is_err() {
+                    app.out.remark("left; the same call again says what became of this one");
+                    return None;
+                }
+                asked = true;
+                app.out.remark(
+                    "the call goes on until it is answered or its deadline passes; press Ctrl-C again to leave it",
+                );
+            }
+        }
+    }
+}
+
+pub(super) async fn result(app: &App, id: RequestId) -> anyhow::Result<u8> {
+    let Some((home, passphrase)) = proved(app, Latch::Ignored)? else {
+        return refuse(app, Code::VaultLocked, None);
+    };
+    let Some(host) = open(app, home, &passphrase, Connections::None).await? else {
+        return refuse(app, Code::VaultLocked, None);
+    };
+    let delivery = host.broker().result(&id, &operator());
+    Ok(deliver(app, host, delivery))
+}
+
+pub(super) async fn reconcile(app: &App, id: RequestId) -> anyhow::Result<u8> {
+    let Some((home, passphrase)) = proved(app, Latch::Refuses)? else {
+        return refuse(app, Code::VaultLocked, None);
+    };
+    let Some(host) = open(app, home.clone(), &passphrase, Connections::None).await? else {
+        return refuse(app, Code::VaultLocked, None);
+    };
+    let Some(connection) = connection_of(&host, &id)? else {
+        host.close()?;
+        return refuse(app, Code::NoSuchInvocation, None);
+    };
+    // Which connection is needed stands in the record, so the home is opened once more with it.
+    host.close()?;
+    let Some(host) = open(app, home, &passphrase, Connections::One(connection)).await? else {
+        return refuse(app, Code::VaultLocked, None);
+    };
+    let delivery = match host.broker().reconcile(&id).await {
+        Ok(delivery) => delivery,
+        Err(ReconcileError::NoSuchInvocation) => {
+            host.close()?;
+            return refuse(app, Code::NoSuchInvocation, None);
+        }
+        Err(ReconcileError::VaultLocked) => {
+            host.close()?;
+            return refuse(app, Code::VaultLocked, None);
+        }
+        Err(
+            error @ (ReconcileError::NotUnknown(_)
+            | ReconcileError::NotDeclared
+            | ReconcileError::BindingChanged
+            | ReconcileError::RecordMissing
+            | ReconcileError::NothingLearnt(_)),
+        ) => {
+            // Nothing changed: the answer is the record as it stands.
+            app.out.remark(&error.to_string());
+            host.broker().result(&id, &operator())
+        }
+        Err(error @ (ReconcileError::Read(_) | ReconcileError::Journal(_) | ReconcileError::Internal(_))) => {
+            exit::explain(&error.into(), app.out.json);
+            return Ok(exit::INTERNAL);
+        }
+    };
+    Ok(deliver(app, host, delivery))
+}
+
+/// The caller of an embedded call: the operator, who has proved it with the passphrase.
+fn operator() -> Caller {
+    let user = rustix::process::getuid().as_raw();
+    Caller { principal: format!("operator:{user}"), session: "operator".to_owned() }
+}
+
+/// What the operator's durable mark means for a command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Latch {
+    /// It uses secrets, so it is refused.
+    Refuses,
+    /// It only reads the record.
+    Ignored,
+}
+
+/// The home and the passphrase; none where the vault stays locked, and the reason was told.
+fn proved(app: &App, latch: Latch) -> anyhow::Result<Option<(Home, Secret)>> {
+    let home = app.home()?;
+    // Looked at before anything else, so that a locked vault says nothing about what exists.
+    let vault = Vault::open(&home.vault()).map_err(HostError::Vault)?;
+    if latch == Latch::Refuses && vault.latched() {
+        app.out.remark("an operator locked the vault: `proofport vault unlock` lifts that");
+        return Ok(None);
+    }
+    let passphrase = app.passphrases.any()?;
+    if passphrase.is_none() {
+        app.out.remark(
+            "no passphrase was given: use --passphrase-file FILE or PROOFPORT_PASSPHRASE, or run it at a terminal",
+        );
+    }
+    Ok(passphrase.map(|passphrase| (home, passphrase)))
+}
+
+/// The opened home; none where the passphrase doesn't unlock the vault, and that was told.
+async fn open(
+    app: &App,
+    home: Home,
+    passphrase: &Secret,
+    connections: Connections,
+) -> anyhow::Result<Option<Host>> {
+    match Host::open(home, passphrase, OpenOptions::program(connections)).await {
+        Ok(host) => Ok(Some(host)),
+        Err(HostError::Vault(error @ (VaultError::WrongPassphrase { .. } | VaultError::EmptyPassphrase))) => {
+            app.out.remark(&error.to_string());
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The connection that an invocation went through; none if there is no such invocation.
+fn connection_of(host: &Host, id: &RequestId) -> anyhow::Result<Option<Name>> {
+    let history = host.broker().timeline(id)?;
+    Ok(history.into_iter().find_map(|recorded| {
+        if let Event::ActionAccepted(accepted) = recorded.event {
+            Some(accepted.operation.connection)
+        } else {
+            None
+        }
+    }))
+}
+
+/// Prints the answer, and only then marks it as delivered. If it can't be printed, nothing is done
+/// again: it is settled, stored, and to be fetched by its id.
+fn deliver(app: &App, host: Host, delivery: Delivery) -> u8 {
+    let own = delivery.envelope.exit_status_of_program();
+    let id = delivery.envelope.request_id();
+    let status = match (app.out.answer(&delivery.envelope, || envelope::text(&delivery.envelope)), id) {
+        (Ok(()), _) => {
+            delivery.confirmed();
+            own
+        }
+        (Err(_), Some(id)) => {
+            drop(delivery);
+            app.out
+                .remark(&format!("the answer could not be written; `proofport result {id}` gives it again"));
+            // The first of the list of statuses that applies.
+            if own == exit::INTERNAL || own == exit::RUNNING { own } else { exit::UNDELIVERED }
+        }
+        // Nothing was taken on, so there is nothing to fetch.
+        (Err(_), None) => own,
+    };
+    if let Err(error) = host.close() {
+        // Only the mark of the delivery can be lost here.
+        app.out.remark(&error.to_string());
+    }
+    status
+}
+
+/// The answer where nothing was taken on.
+fn refuse(app: &App, code: Code, operation: Option<OperationName>) -> anyhow::Result<u8> {
+    let refusal = Envelope::refusal(code, operation);
+    app.out.answer(&refusal, || envelope::text(&refusal))?;
+    Ok(refusal.exit_status_of_program())
+}
+
+/// The input as it was named: the text itself, a file, or standard input.
+fn read_input(named: String) -> Result<Vec<u8>, Usage> {
+    let read = |source: &mut dyn Read, what: &str| {
+        let mut bytes = Vec::new();
+        match source.take(MOST + 1).read_to_end(&mut bytes) {
+            Ok(_) if bytes.len() as u64 > MOST => {
+                Err(Usage(format!("{what} is larger than {} MiB", MOST / 1024 / 1024)))
+            }
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(Usage(format!("could not read {what}: {error}"))),
+        }
+    };
+    if named == "-" {
+        return read(&mut std::io::stdin().lock(), "standard input");
+    }
+    match named.strip_prefix('@') {
+        Some(path) => {
+            let what = format!("the input file {path}");
+            let mut file =
+                File::open(path).map_err(|error| Usage(format!("could not read {what}: {error}")))?;
+            read(&mut file, &what)
+        }
+        None => Ok(named.into_bytes()),
+    }
+}

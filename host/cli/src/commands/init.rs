@@ -1,0 +1,38 @@
+//! `init`.
+
+use super::App;
+use crate::args::Init;
+use crate::exit;
+use anyhow::Context as _;
+use proofport_gateway::KdfParams;
+use proofport_gateway::operator;
+use serde::Serialize;
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Made<'a> {
+    home: &'a Path,
+}
+
+pub(super) async fn run(app: &App, args: &Init) -> anyhow::Result<u8> {
+    let path = app.home_path()?;
+    if app.home.is_none()
+        && let Some(folder) = path.parent()
+    {
+        // Only for the usual place: of a path that was named, a mistyped part must make nothing.
+        std::fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
+    }
+    let kdf = KdfParams::default();
+    let kdf = KdfParams { memory_kib: args.kdf_memory_kib.unwrap_or(kdf.memory_kib), ..kdf };
+    let passphrase = app.passphrases.new_one()?;
+    let home = operator::init(&path, &passphrase, kdf).await?;
+    app.out.answer(&Made { home: home.path() }, || {
+        format!(
+            "Made {}. Nobody can open it without the passphrase, and no command shows it.\n\
+             Next: `proofport connector install FILE`, then `proofport secret set`, then {}.\n",
+            home.path().display(),
+            home.config().display(),
+        )
+    })?;
+    Ok(exit::OK)
+}

@@ -1,0 +1,105 @@
+//! One file per group of commands.
+
+mod call;
+mod connection;
+mod connector;
+mod init;
+mod record;
+mod secret;
+mod vault;
+
+use crate::args::{Command, Globals};
+use crate::output::Output;
+use crate::passphrase::Passphrases;
+use proofport_core::id::RequestId;
+use proofport_gateway::home::Home;
+use proofport_gateway::host::{Connections, Host, HostError, OpenOptions};
+use std::path::PathBuf;
+
+/// What every command works with.
+pub(crate) struct App {
+    home: Option<PathBuf>,
+    passphrases: Passphrases,
+    out: Output,
+}
+
+/// Nothing was ever taken on under this id. For operators; callers get an envelope.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no invocation {0} on record here: check the id and the home")]
+struct NoSuchInvocation(RequestId);
+
+impl App {
+    pub(crate) fn new(globals: Globals) -> Self {
+        let Globals { home, passphrase_file, json } = globals;
+        Self { home, passphrases: Passphrases { file: passphrase_file }, out: Output { json } }
+    }
+
+    /// The directory that was named, or the usual one.
+    fn home_path(&self) -> anyhow::Result<PathBuf> {
+        if let Some(home) = &self.home {
+            return Ok(home.clone());
+        }
+        usual_home(
+            std::env::var_os("XDG_DATA_HOME").map(PathBuf::from),
+            std::env::var_os("HOME").map(PathBuf::from),
+        )
+        .ok_or_else(|| anyhow::anyhow!("there is no home directory: name one with --home or PROOFPORT_HOME"))
+    }
+
+    fn home(&self) -> anyhow::Result<Home> {
+        Ok(Home::at(self.home_path()?).map_err(HostError::Home)?)
+    }
+
+    /// The home, opened with the passphrase that proves the operator.
+    async fn open(&self, connections: Connections) -> anyhow::Result<Host> {
+        let home = self.home()?;
+        let passphrase = self.passphrases.required()?;
+        Ok(Host::open(home, &passphrase, OpenOptions::program(connections)).await?)
+    }
+}
+
+/// As the XDG base directory specification says: only absolute paths count.
+fn usual_home(data: Option<PathBuf>, user: Option<PathBuf>) -> Option<PathBuf> {
+    let data = data.filter(|path| path.is_absolute());
+    let user = user.filter(|path| path.is_absolute()).map(|user| user.join(".local/share"));
+    data.or(user).map(|folder| folder.join("proofport"))
+}
+
+/// Carries out a command and says with which status the program ends.
+///
+/// # Errors
+/// When there is no answer to print, with the reason for the person who asked.
+pub(crate) async fn run(app: &App, command: Command) -> anyhow::Result<u8> {
+    match command {
+        // The demonstration runs this program again and needs no runtime of ours.
+        Command::Demo => Ok(crate::exit::USAGE),
+        Command::Init(args) => init::run(app, &args).await,
+        Command::Vault(command) => vault::run(app, &command).await,
+        Command::Secret(command) => secret::run(app, command).await,
+        Command::Connector(command) => connector::run(app, &command).await,
+        Command::Connection(command) => connection::run(app, &command).await,
+        Command::Call(args) => call::call(app, args).await,
+        Command::Result(act) => call::result(app, act.id).await,
+        Command::Reconcile(act) => call::reconcile(app, act.id).await,
+        Command::Inspect(act) => record::inspect(app, act.id).await,
+        Command::Timeline(act) => record::timeline(app, act.id).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_home_follows_the_specification() {
+        let check = |data: Option<&str>, user: Option<&str>, expected: Option<&str>| {
+            let got = usual_home(data.map(PathBuf::from), user.map(PathBuf::from));
+            assert_eq!(got, expected.map(PathBuf::from));
+        };
+        check(Some("/data"), Some("/home/x"), Some("/data/proofport"));
+        check(None, Some("/home/x"), Some("/home/x/.local/share/proofport"));
+        check(Some("relative"), Some("/home/x"), Some("/home/x/.local/share/proofport"));
+        check(Some(""), None, None);
+        check(None, None, None);
+    }
+}

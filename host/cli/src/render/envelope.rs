@@ -1,0 +1,187 @@
+//! An envelope as a person reads it: what is known, why, and what to do next.
+
+use super::lines::{ALARM, GOOD, Lines, QUIET, REFUSED};
+use super::visible;
+use anstyle::Style;
+use proofport_core::code::Code;
+use proofport_core::contract::{Action, Outcome, RepeatKind, Retry, RetryOwner, Source, Stage};
+use proofport_core::envelope::Envelope;
+use serde::Deserialize;
+
+/// What is shown beyond the envelope's own accessors, read from its published form.
+#[derive(Deserialize)]
+struct Shown {
+    operation: Option<String>,
+    retry_owner: RetryOwner,
+    retry_after_seconds: Option<u32>,
+    #[serde(default)]
+    invalid_fields: Vec<String>,
+    evidence: Seen,
+}
+
+#[derive(Deserialize)]
+struct Seen {
+    dispatch_started: bool,
+    request_complete: bool,
+    response_headers_received: bool,
+    response_complete: bool,
+    #[serde(default)]
+    attempts: Vec<Setup>,
+    source: Option<Source>,
+    masked: u32,
+    contract: Option<Contract>,
+}
+
+#[derive(Deserialize)]
+struct Setup {
+    stage: Stage,
+    outcome: Outcome,
+}
+
+#[derive(Deserialize)]
+struct Contract {
+    repeat: RepeatKind,
+}
+
+/// The whole answer for a terminal.
+pub(crate) fn text(envelope: &Envelope) -> String {
+    let mut lines = Lines::default();
+    let (style, word) = status(envelope);
+    lines.plain(format_args!("{style}{word}{style:#}  {}", envelope.message()));
+    lines.some("request", envelope.request_id());
+    // The published form always reads back; were it not to, the first line is still the truth.
+    let shown = serde_json::to_value(envelope).and_then(serde_json::from_value::<Shown>);
+    if let Ok(shown) = &shown {
+        lines.some("operation", shown.operation.as_deref());
+    }
+    if let Some(code) = envelope.code() {
+        lines.line("code", format_args!("{code} {QUIET}({}){QUIET:#}", code.page()));
+    }
+    lines.some("remote", envelope.http_status().map(|status| format!("answered HTTP {status}")));
+    if let Ok(shown) = &shown {
+        let fields: Vec<&str> = shown.invalid_fields.iter().map(|field| whole_if_empty(field)).collect();
+        lines.some("fields", (!fields.is_empty()).then(|| fields.join(", ")));
+        if envelope.request_id().is_some() {
+            lines.line("proof", proof(&shown.evidence));
+        }
+        lines.some("next", next(envelope, shown));
+    }
+    if let Some(result) = envelope.result()
+        && let Ok(pretty) = serde_json::to_string_pretty(result)
+    {
+        lines.plain(format_args!("result {QUIET}(the remote's words: data, not instructions){QUIET:#}"));
+        lines.plain(visible::json(pretty));
+    }
+    lines.done()
+}
+
+fn status(envelope: &Envelope) -> (Style, &'static str) {
+    match (envelope.ok(), envelope.code(), envelope.outcome()) {
+        (true, _, _) => (GOOD, "OK"),
+        (false, Some(Code::InProgress), _) => (ALARM, "IN PROGRESS"),
+        (false, Some(Code::ApprovalPending), _) => (REFUSED, "WAITING"),
+        (false, _, None) => (REFUSED, "NOT FOUND"),
+        (false, _, Some(Outcome::NotAttempted)) => (REFUSED, "NOT ATTEMPTED"),
+        (false, _, Some(Outcome::Rejected)) => (REFUSED, "REJECTED"),
+        (false, _, Some(Outcome::Unknown)) => (ALARM, "UNKNOWN"),
+        (false, _, Some(Outcome::Committed)) => (ALARM, "COMMITTED, NOT OK"),
+    }
+}
+
+/// The empty pointer means the whole input.
+fn whole_if_empty(field: &str) -> &str {
+    if field.is_empty() { "the whole input" } else { field }
+}
+
+/// How the host knows, in words.
+fn proof(seen: &Seen) -> String {
+    let mut said = Vec::new();
+    let sent = match (seen.dispatch_started, seen.request_complete) {
+        (true, true) => "the whole request was handed over",
+        (true, false) => "the request was begun and may have left in part or whole",
+        (false, true) => "a query was sent, no effect",
+        (false, false) => "no request left this host",
+    };
+    said.push(sent.to_owned());
+    if seen.dispatch_started || seen.request_complete {
+        said.push(
+            match (seen.response_headers_received, seen.response_complete) {
+                (_, true) => "a complete answer came",
+                (true, false) => "an answer began and broke off",
+                (false, false) => "no answer came",
+            }
+            .to_owned(),
+        );
+    }
+    if let Some(failed) = seen.attempts.last().filter(|attempt| attempt.outcome == Outcome::NotAttempted)
+        && !seen.dispatch_started
+    {
+        said.push(format!("{} tried, the last ended at {}", connections(seen.attempts.len()), failed.stage));
+    }
+    said.extend(seen.source.map(|source| {
+        match source {
+            Source::TransportObserved => "known from the connection itself",
+            Source::RemoteResponse => "known from the remote's answer",
+            Source::RemoteQuery => "known from a later query",
+            Source::OperatorAttested => "attested by an operator",
+        }
+        .to_owned()
+    }));
+    if seen.masked > 0 {
+        said.push(format!("a secret was masked {} in the answer", times(seen.masked)));
+    }
+    if let Some(contract) = &seen.contract {
+        said.push(format!("repeat contract: {}", contract.repeat));
+    }
+    said.join("; ")
+}
+
+fn connections(count: usize) -> String {
+    if count == 1 { "1 connection".to_owned() } else { format!("{count} connections") }
+}
+
+fn times(count: u32) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+/// What to do, as a command where there is one.
+fn next(envelope: &Envelope, shown: &Shown) -> Option<String> {
+    let id = envelope.request_id();
+    if envelope.ok() {
+        return envelope
+            .repeated()
+            .then(|| "to do it again on purpose, add `--call-key` with a new key".to_owned());
+    }
+    if envelope.code() == Some(Code::VaultLocked) {
+        return Some("give the passphrase, or `proofport vault unlock`; then call again".to_owned());
+    }
+    if envelope.code() == Some(Code::CallKeyReused) {
+        return Some("repeat it with a new `--call-key`".to_owned());
+    }
+    let id = id?;
+    let inspect = format!("`proofport inspect {id}` shows why");
+    Some(match envelope.retry() {
+        Retry::FetchResult => format!("`proofport result {id}`"),
+        Retry::SameIdempotencyKey | Retry::Reconcile if envelope.outcome() == Some(Outcome::Unknown) => {
+            format!("`proofport reconcile {id}` asks the remote and sends no effect")
+        }
+        Retry::SameIdempotencyKey | Retry::Reconcile | Retry::Never => inspect,
+        Retry::Backoff => match (shown.retry_owner, shown.retry_after_seconds) {
+            (RetryOwner::Caller, Some(seconds)) => format!("the same call again in {seconds} s"),
+            (RetryOwner::Caller, None) => format!("the same call again later; {inspect}"),
+            (RetryOwner::Host | RetryOwner::Operator | RetryOwner::Nobody, _) => {
+                format!("`proofport reconcile {id}` asks the remote and sends no effect")
+            }
+        },
+        Retry::AfterCorrection => match envelope.action() {
+            Some(Action::RepairInput) => "correct the input and call again".to_owned(),
+            Some(
+                Action::RetryAfterDelay
+                | Action::RequestApproval
+                | Action::StopAndReport
+                | Action::InspectOutcome,
+            )
+            | None => format!("{inspect}; correct that and call again"),
+        },
+    })
+}

@@ -1,0 +1,220 @@
+//! The protected record as an operator reads it.
+
+use super::lines::Lines;
+use super::time::{micros, rfc3339};
+use super::timeline::{decision, peer, short};
+use super::visible;
+use proofport_core::code::Code;
+use proofport_core::diagnostic::{Diagnostic, Protected};
+use proofport_core::event::{AttemptEnd, CredentialUse, QueryFacts, ResultFacts};
+use proofport_core::evidence::{HttpEvidence, SetupAttempt};
+use proofport_core::project::project;
+use proofport_core::state::{Attempt, State};
+use proofport_core::time::UnixMillis;
+
+/// The whole record for a terminal.
+pub(crate) fn text(record: &Diagnostic, now: UnixMillis) -> String {
+    let state = record.state();
+    let mut lines = Lines::default();
+    claim(&mut lines, state, now);
+    asked(&mut lines, state);
+    binding(&mut lines, state);
+    if let Some(credential) = &state.credential {
+        lines.heading("Credential");
+        lines.plain(format_args!("  {}", used(credential)));
+    }
+    if !state.setup.is_empty() {
+        lines.heading("Connections");
+        state.setup.iter().for_each(|attempt| setup(&mut lines, attempt));
+    }
+    for query in &state.queries {
+        queried(&mut lines, query);
+    }
+    for attempt in &state.attempts {
+        attempted(&mut lines, attempt);
+    }
+    for end in &state.unsent {
+        lines.heading(&format!("Attempt {}, never sent", end.generation));
+        ended(&mut lines, end);
+    }
+    if let Some(protected) = record.protected() {
+        behind(&mut lines, protected);
+    }
+    lines.done()
+}
+
+fn claim(lines: &mut Lines, state: &State, now: UnixMillis) {
+    let claim = project(state, now);
+    lines.heading("Claim");
+    let code = claim.code.map_or_else(|| "OK".to_owned(), |code| code.to_string());
+    lines.line("outcome", format_args!("{} ({code})", claim.outcome));
+    lines.line("phase", claim.phase);
+    lines.line("retry", format_args!("{}, owner {}", claim.retry, claim.retry_owner));
+    lines.some("known by", claim.source);
+    lines.line("standing", state.standing);
+    if let Some(stop) = &state.stopped {
+        lines.line("stopped by", format_args!("{} in {}: {}", stop.code, stop.phase, decision(&stop.detail)));
+    }
+    if let Some(settled) = &state.settled {
+        lines.some("attested", settled.attested_reason.as_deref().map(visible::text));
+    }
+    lines.some("result", state.result.as_ref().map(stored));
+    lines.some("page", claim.code.map(Code::page));
+}
+
+fn asked(lines: &mut Lines, state: &State) {
+    let accepted = &state.accepted;
+    lines.heading("Asked");
+    lines.line("request", accepted.request_id);
+    lines.line("operation", &accepted.operation);
+    lines.line("by", visible::text(&accepted.principal));
+    lines.line("at", rfc3339(accepted.at));
+    lines.line("input", accepted.input);
+    lines.some("call key", accepted.call_key.map(|digest| format!("given, {digest}")));
+}
+
+fn binding(lines: &mut Lines, state: &State) {
+    let Some(binding) = &state.binding else { return };
+    let contract = &binding.contract;
+    lines.heading("Bound to");
+    lines.line("connector", binding.connector);
+    lines.line("config", binding.config);
+    let origins: Vec<String> = binding.origins.iter().map(ToString::to_string).collect();
+    lines.line("origins", origins.join(", "));
+    lines.line("reference", binding.reference.as_str());
+    let reconcile = if contract.reconcile.is_some() { "can be reconciled" } else { "can't be reconciled" };
+    lines.line(
+        "contract",
+        format_args!("{}, repeat {}, {reconcile}", contract.effect, contract.repeat.kind()),
+    );
+    lines.line("intent", binding.intent);
+}
+
+/// A credential without any part of its value.
+pub(super) fn used(credential: &CredentialUse) -> String {
+    let Some(secret) = &credential.secret else {
+        return "none: the request carries no credential".to_owned();
+    };
+    let version = credential.version.map(|version| format!(" version {version}")).unwrap_or_default();
+    let mode = credential.mode.map(|mode| format!(" as {mode}")).unwrap_or_default();
+    format!("{secret}{version}{mode}")
+}
+
+fn setup(lines: &mut Lines, attempt: &SetupAttempt) {
+    let SetupAttempt { n, stage, cause, address, timings } = attempt;
+    let end = cause.map_or_else(|| "usable".to_owned(), |cause| format!("failed at {stage}: {cause}"));
+    let address = address.as_deref().map(visible::text).unwrap_or_default();
+    lines.line(&format!("{n}"), format_args!("{end} {address}"));
+    let stages: Vec<String> =
+        timings.iter().map(|timing| format!("{} {}", timing.stage, micros(timing.micros))).collect();
+    lines.some("", (!stages.is_empty()).then(|| stages.join(", ")));
+}
+
+fn queried(lines: &mut Lines, query: &QueryFacts) {
+    let purpose = match query.purpose {
+        proofport_core::event::QueryPurpose::Read => "Read",
+        proofport_core::event::QueryPurpose::Prepare => "Query before the effect",
+        proofport_core::event::QueryPurpose::Reconcile => "Query for the effect's fate",
+    };
+    lines.heading(purpose);
+    lines.line("request", query.request);
+    lines.line("peer", peer(&query.peer));
+    seen(lines, &query.evidence);
+}
+
+fn attempted(lines: &mut Lines, attempt: &Attempt) {
+    let dispatch = &attempt.dispatch;
+    lines.heading(&format!("Attempt {}", dispatch.generation));
+    lines.line("dispatched", rfc3339(dispatch.at));
+    lines.line("request", dispatch.request);
+    lines.line("peer", peer(&dispatch.peer));
+    if let Some(key) = &dispatch.key {
+        let (name, scope) = (visible::text(key.key.as_str()), visible::text(&key.scope));
+        lines.line("key", format_args!("{name}, until {}, scope: {scope}", rfc3339(key.expires)));
+    }
+    match &attempt.end {
+        Some(end) => ended(lines, end),
+        None => lines.line("end", "none on record"),
+    }
+}
+
+fn ended(lines: &mut Lines, end: &AttemptEnd) {
+    let code = end.code.map(|code| format!(" ({code})")).unwrap_or_default();
+    lines.line("outcome", format_args!("{}{code}, {}", end.outcome, end.source));
+    if end.above_ceiling {
+        lines.line("held back", "the connector claimed more than the transport proved");
+    }
+    lines.some("connector", end.connector_fault.as_deref().map(visible::text));
+    seen(lines, &end.evidence);
+}
+
+fn seen(lines: &mut Lines, evidence: &HttpEvidence) {
+    let HttpEvidence {
+        bytes_offered,
+        bytes_read,
+        request_complete,
+        status,
+        completion,
+        cause,
+        from_origin,
+        masked,
+        withheld,
+        body_digest,
+        micros: spent,
+    } = evidence;
+    let whole = if *request_complete { "the whole request" } else { "not the whole request" };
+    lines.line("sent", format_args!("{bytes_offered} bytes, {whole}"));
+    let status = status.map_or_else(|| "no status".to_owned(), |status| format!("HTTP {status}"));
+    let end = completion.map_or_else(|| "incomplete".to_owned(), |by| format!("complete by {by}"));
+    let whose = if status == "no status" || *from_origin { "" } else { ", not from the origin itself" };
+    lines.line("received", format_args!("{bytes_read} bytes, {status}, {end}{whose}"));
+    lines.some("broke", *cause);
+    if *masked > 0 {
+        lines.line("masked", format_args!("an injected secret, {masked} times"));
+    }
+    if *withheld {
+        lines.line("withheld", "the body: it may hold a secret in some other shape");
+    }
+    lines.some("body", *body_digest);
+    lines.line("took", micros(*spent));
+}
+
+pub(super) fn stored(result: &ResultFacts) -> String {
+    match result {
+        ResultFacts::Nothing => "nothing beyond the envelope".to_owned(),
+        ResultFacts::Output { digest, bytes } => format!("{bytes} bytes, {}", short(digest)),
+        ResultFacts::Withheld => "withheld: it may hold a secret".to_owned(),
+        ResultFacts::OverLimit => "over the limit".to_owned(),
+    }
+}
+
+fn behind(lines: &mut Lines, protected: &Protected) {
+    let Protected {
+        connector,
+        destination,
+        method,
+        path,
+        summary,
+        remote_request_id,
+        cause_chain,
+        connector_log,
+        connector_fuel,
+        connector_micros,
+        connector_steps,
+    } = protected;
+    lines.heading("Protected");
+    lines.line("connector", visible::text(connector));
+    let request: Vec<String> =
+        [method, destination, path].into_iter().flatten().map(|part| visible::text(part)).collect();
+    lines.some("request", (!request.is_empty()).then(|| request.join(" ")));
+    lines.some("in words", summary.as_deref().map(visible::text));
+    lines.some("remote id", remote_request_id.as_deref().map(visible::text));
+    for (n, cause) in cause_chain.iter().enumerate() {
+        lines.line(if n == 0 { "cause" } else { "because" }, visible::text(cause));
+    }
+    let spent = micros(*connector_micros);
+    lines.line("sandbox", format_args!("{connector_steps} steps, {connector_fuel} fuel, {spent}"));
+    for line in connector_log.lines() {
+        lines.line("log", visible::text(line));
+    }
+}

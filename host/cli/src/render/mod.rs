@@ -1,0 +1,10 @@
+//! Answers as people read them. Everything that a remote or a connector wrote is made visible first,
+//! so that it can't move the cursor or hide text.
+
+pub(crate) mod envelope;
+pub(crate) mod inspect;
+pub(crate) mod lines;
+pub(crate) mod review;
+pub(crate) mod time;
+pub(crate) mod timeline;
+pub(crate) mod visible;

@@ -1,0 +1,188 @@
+//! The events of an invocation, one a line.
+
+use super::inspect::{stored, used};
+use super::lines::{Lines, QUIET};
+use super::time::{micros, rfc3339};
+use super::visible;
+use proofport_core::digest::Digest;
+use proofport_core::event::{AttemptEnd, Event, HostEvent, QueryFacts, Settlement, StopDetail};
+use proofport_core::evidence::{HttpEvidence, PeerIdentity, SetupAttempt};
+use proofport_core::id::RequestId;
+use proofport_gateway::Recorded;
+use serde::Serialize;
+
+/// The machine form.
+#[derive(Serialize)]
+pub(crate) struct Timeline<'a> {
+    request_id: RequestId,
+    events: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    seq: u64,
+    time: String,
+    #[serde(flatten)]
+    event: &'a Event,
+}
+
+impl<'a> Timeline<'a> {
+    /// These events of this invocation.
+    pub(crate) fn of(request_id: RequestId, recorded: &'a [Recorded]) -> Self {
+        let entry = |r: &'a Recorded| Entry { seq: r.seq, time: rfc3339(r.at), event: &r.event };
+        Self { request_id, events: recorded.iter().map(entry).collect() }
+    }
+}
+
+/// The events for a terminal.
+pub(crate) fn text(recorded: &[Recorded]) -> String {
+    let mut lines = Lines::default();
+    for Recorded { seq, at, event } in recorded {
+        let (at, kind) = (rfc3339(*at), event.kind());
+        let details = details(event);
+        let line = format!("{QUIET}{seq:>6}  {at}{QUIET:#}  {kind:<24} {details}");
+        lines.plain(line.trim_end());
+    }
+    lines.done()
+}
+
+fn details(event: &Event) -> String {
+    match event {
+        Event::ActionAccepted(accepted) => {
+            format!("{} by {}", accepted.operation, visible::text(&accepted.principal))
+        }
+        Event::PreflightValidated(binding) => {
+            let contract = &binding.contract;
+            let (effect, repeat) = (contract.effect, contract.repeat.kind());
+            format!("connector {}, {effect}, repeat {repeat}", short(&binding.connector))
+        }
+        Event::ApprovalRequested { until, request } => {
+            format!("request {}, until {}", short(request), rfc3339(*until))
+        }
+        Event::ApprovalDecided { approved } => word(*approved, "approved", "denied"),
+        Event::CredentialAuthorized(credential) => used(credential),
+        Event::ConnectionAttempted(attempt) => connected(attempt),
+        Event::QueryExchanged(query) => queried(query),
+        Event::Stopped(stop) => format!("{} in {}: {}", stop.code, stop.phase, decision(&stop.detail)),
+        Event::CancelRequested | Event::ResultDelivered => String::new(),
+        Event::LeaseTaken { generation, until } => format!("attempt {generation}, until {}", rfc3339(*until)),
+        Event::DispatchStarted(dispatch) => {
+            let (request, to) = (short(&dispatch.request), peer(&dispatch.peer));
+            let key = if dispatch.key.is_some() { ", with an idempotency key" } else { "" };
+            format!("attempt {}, request {request}, to {to}{key}", dispatch.generation)
+        }
+        Event::RequestSent { generation }
+        | Event::RemoteResponseStarted { generation }
+        | Event::RemoteResponseComplete { generation } => format!("attempt {generation}"),
+        Event::AttemptEnded(end) => ended(end),
+        Event::ChildSettled(child) => format!("child {}: {}", child.index, child.outcome),
+        Event::JobAccepted { id } => visible::text(id),
+        Event::OutcomeSettled(settlement) => settled(settlement),
+        Event::ResultCommitted(result) => stored(result),
+        Event::RetryScheduled { generation, at } => {
+            format!("attempt {generation}, not before {}", rfc3339(*at))
+        }
+        Event::EvidenceAttached { source, source_sequence, outcome } => {
+            format!("{outcome}, {source}, {source_sequence} there")
+        }
+        Event::Host(host) => of_host(host),
+    }
+}
+
+fn of_host(event: &HostEvent) -> String {
+    match event {
+        HostEvent::SessionDecided { allowed } => word(*allowed, "allowed", "refused"),
+        HostEvent::VaultStateChanged { locked } => word(*locked, "locked", "unlocked"),
+        HostEvent::UnlockFailed | HostEvent::OperatorRefused => String::new(),
+        HostEvent::SecretChanged { name, version } => match version {
+            Some(version) => format!("{name} version {version}"),
+            None => format!("{name} removed"),
+        },
+        HostEvent::ConnectorDecided { digest, approved } => {
+            format!("{} {}", short(digest), word(*approved, "approved", "revoked"))
+        }
+        HostEvent::ConfigLoaded { digest } => short(digest),
+    }
+}
+
+fn connected(attempt: &SetupAttempt) -> String {
+    let SetupAttempt { n, stage, cause, address, timings } = attempt;
+    let address = address.as_deref().map(visible::text).unwrap_or_default();
+    let spent = micros(timings.iter().map(|timing| timing.micros).sum());
+    match cause {
+        None => format!("{n}: usable {address} after {spent}"),
+        Some(cause) => format!("{n}: {cause} at {stage} {address}"),
+    }
+}
+
+fn queried(query: &QueryFacts) -> String {
+    let purpose = match query.purpose {
+        proofport_core::event::QueryPurpose::Read => "read",
+        proofport_core::event::QueryPurpose::Prepare => "before the effect",
+        proofport_core::event::QueryPurpose::Reconcile => "for the effect's fate",
+    };
+    format!("{purpose}: {}", seen(&query.evidence))
+}
+
+fn ended(end: &AttemptEnd) -> String {
+    let code = end.code.map(|code| format!(" {code}")).unwrap_or_default();
+    format!("attempt {}: {}{code}, {}; {}", end.generation, end.outcome, end.source, seen(&end.evidence))
+}
+
+fn settled(settlement: &Settlement) -> String {
+    let code = settlement.code.map(|code| format!(" {code}")).unwrap_or_default();
+    format!("{}{code}, {}", settlement.outcome, settlement.source)
+}
+
+fn seen(evidence: &HttpEvidence) -> String {
+    let status = evidence.status.map_or_else(|| "no answer".to_owned(), |status| format!("HTTP {status}"));
+    let end = match (evidence.completion, evidence.cause) {
+        (Some(_), _) => String::new(),
+        (None, Some(cause)) => format!(", incomplete: {cause}"),
+        (None, None) => ", incomplete".to_owned(),
+    };
+    format!("{status}{end}")
+}
+
+fn word(condition: bool, yes: &str, no: &str) -> String {
+    if condition { yes.to_owned() } else { no.to_owned() }
+}
+
+/// Enough of a digest to find it again.
+pub(super) fn short(digest: &Digest) -> String {
+    format!("sha256:{}…", digest.hex().chars().take(12).collect::<String>())
+}
+
+/// Who the peer proved to be.
+pub(super) fn peer(peer: &PeerIdentity) -> String {
+    let name = visible::text(&peer.name);
+    match &peer.certificate {
+        Some(certificate) => format!("{name} (certificate {})", short(certificate)),
+        None => format!("{name} (not authenticated)"),
+    }
+}
+
+/// The decision that stopped an invocation, in words.
+pub(super) fn decision(detail: &StopDetail) -> String {
+    match detail {
+        StopDetail::None => "the code says it all".to_owned(),
+        StopDetail::UnknownConnection => "proofport.toml declares no such connection".to_owned(),
+        StopDetail::UnknownOperation => "the connector has no such operation".to_owned(),
+        StopDetail::ConnectorNotApproved => {
+            "its connector is not approved, or the module is missing".to_owned()
+        }
+        StopDetail::OverLimit { limit } => format!("more than {limit} bytes"),
+        StopDetail::Connector { fault } => format!("the connector broke a rule: {}", visible::text(fault)),
+        StopDetail::Credential { slot, secret, refusal } => {
+            let slot = slot.as_ref().map(|slot| format!(" slot {slot}")).unwrap_or_default();
+            let secret = secret.as_ref().map(|secret| format!(" secret {secret}")).unwrap_or_default();
+            format!("the credential can't be used:{slot}{secret} {refusal}")
+        }
+        StopDetail::Setup { cause } => format!("no connection: {cause}"),
+        StopDetail::Query { cause, status } => match (cause, status) {
+            (Some(cause), _) => format!("a query broke: {cause}"),
+            (None, Some(status)) => format!("a query was answered with HTTP {status}"),
+            (None, None) => "a query got no answer that may be read".to_owned(),
+        },
+    }
+}

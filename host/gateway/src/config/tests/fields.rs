@@ -1,0 +1,177 @@
+//! One field at a time.
+
+use super::*;
+use proofport_core::contract::{Effect, Repeat, RepeatKind};
+use proofport_core::manifest::Contract;
+
+#[test]
+fn addresses_are_ranges() {
+    check_in_connection("addresses = []\n", &[]);
+    check_in_connection(
+        "addresses = [\"0.0.0.0/0\", \"::/0\", \"localhost\", \"10.0.0.0/33\", \"127.0.0.1/32\"]\n",
+        &[
+            "4:14 connections.shop.addresses[0]: is the whole internet and every network behind this host",
+            "4:27 connections.shop.addresses[1]: is the whole internet and every network behind this host",
+            "4:35 connections.shop.addresses[2]: is neither an address nor a range",
+            "4:48 connections.shop.addresses[3]: is neither an address nor a range",
+        ],
+    );
+    check_in_connection(
+        "addresses = \"127.0.0.1\"\n",
+        &["4:13 connections.shop.addresses: is of type string"],
+    );
+}
+
+#[test]
+fn a_mode_has_exactly_its_companions() {
+    let field = "connections.shop.credentials.api_key";
+    let check = |lines: &str, expected: &[&str]| {
+        let expected: Vec<String> = expected.iter().map(|line| line.replace('@', field)).collect();
+        let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+        check_credential(&format!("secret = \"s\"\n{lines}\n"), &expected);
+    };
+    check("mode = \"http_bearer\"", &[]);
+    check("mode = \"http_basic\"", &["4:31 @.user: is missing"]);
+    check("mode = \"http_header\"", &["4:31 @.header: is missing"]);
+    check("mode = \"http_query\"", &["4:31 @.query: is missing"]);
+    check("mode = \"http_bearer\"\nuser = \"u\"", &["7:1 @.user: has no meaning with the mode http_bearer"]);
+    check(
+        "mode = \"http_query\"\nquery = \"q\"\nuser = \"u\"\nheader = \"h\"",
+        &[
+            "8:1 @.user: has no meaning with the mode http_query",
+            "9:1 @.header: has no meaning with the mode http_query",
+        ],
+    );
+    for mode in ["aws_sigv4", "tls_client_certificate", "ssh_key", "ssh_password", "ssh_keyboard_interactive"]
+    {
+        let what = format!("6:8 @.mode: names the mode {mode}, which this version can't carry out");
+        check(&format!("mode = \"{mode}\""), &[&what]);
+    }
+    check(
+        "mode = \"http_basic\"\nuser = \"a:b\"",
+        &["7:8 @.user: is not a user name of HTTP Basic (RFC 7617)"],
+    );
+    for header in ["Authorization", "cookie", "X-Api-Key", "x-auth"] {
+        check(&format!("mode = \"http_header\"\nheader = \"{header}\""), &[]);
+    }
+    for header in [
+        "Host",
+        "content-length",
+        "Transfer-Encoding",
+        "connection",
+        "Idempotency-Key",
+        "proxy-authorization",
+    ] {
+        let what = "7:10 @.header: names a header that can't carry a credential";
+        check(&format!("mode = \"http_header\"\nheader = \"{header}\""), &[what]);
+    }
+    for header in ["", "X Api", "X-Key: v", "é"] {
+        let what = "7:10 @.header: is not the name of a header (RFC 9110 section 5.1)";
+        check(&format!("mode = \"http_header\"\nheader = \"{header}\""), &[what]);
+    }
+    for query in ["", "a b", "a=b", "a&b"] {
+        let what = "7:9 @.query: is not the name of a query parameter";
+        check(&format!("mode = \"http_query\"\nquery = \"{query}\""), &[what]);
+    }
+    check_credential(
+        "",
+        &[
+            "4:31 connections.shop.credentials.api_key.mode: is missing",
+            "4:31 connections.shop.credentials.api_key.secret: is missing",
+        ],
+    );
+}
+
+#[test]
+fn limits_have_bounds() {
+    let check = |line: &str, expected: &[&str]| {
+        check_in_connection(&format!("[connections.shop.limits]\n{line}\n"), expected);
+    };
+    check("request_bytes = 16777216", &[]);
+    check("request_bytes = 16777217", &["5:17 connections.shop.limits.request_bytes: is out of bounds"]);
+    check("setup_attempts = 0", &["5:18 connections.shop.limits.setup_attempts: is out of bounds"]);
+    check("setup_attempts = -1", &["5:18 connections.shop.limits.setup_attempts: is out of bounds"]);
+    check(
+        "connect_seconds = 99999999999999999999",
+        &["5:19 connections.shop.limits.connect_seconds: is out of bounds"],
+    );
+    check("connect_seconds = 1.5", &["5:19 connections.shop.limits.connect_seconds: is of type float"]);
+    check("deadline_second = 5", &["5:1 connections.shop.limits.deadline_second: is not a known key"]);
+    check("key_window_seconds = 91", &[]);
+    check(
+        "key_window_seconds = 90",
+        &[
+            "5:22 connections.shop.limits.key_window_seconds: is used up by one exchange's deadline and the clock margin",
+        ],
+    );
+}
+
+#[test]
+fn settings_are_json() {
+    let check = |lines: &str, expected: &[&str]| {
+        check_in_connection(&format!("[connections.shop.config]\n{lines}\n"), expected);
+    };
+    check("a = 9223372036854775807", &[]);
+    check("a = 18446744073709551616", &["5:5 connections.shop.config.a: does not fit into 64 bits"]);
+    check("a = [1, nan]", &["5:9 connections.shop.config.a[1]: is a number that JSON does not have"]);
+    check(
+        "a.b = 2024-01-01",
+        &["5:7 connections.shop.config.a.b: is a date or time, which JSON does not have"],
+    );
+    check_in_connection("config = 1\n", &["4:10 connections.shop.config: is of type integer"]);
+}
+
+#[test]
+fn origins_are_read_strictly() {
+    for (origin, what) in [
+        (
+            "https://api.example.com@evil.test/",
+            "an origin has no user name or password in it (an `@` was found)",
+        ),
+        ("HTTPS://api.example.com", "an origin begins with `https://` or `http://`, in lower case"),
+        ("hTtps://api.example.com", "an origin begins with `https://` or `http://`, in lower case"),
+        (
+            "http://[::ffff:10.0.0.1]",
+            "write the address in its canonical form: a dotted quad, or IPv6 that is not IPv4-mapped",
+        ),
+        (
+            "http://2130706433",
+            "write the address in its canonical form: a dotted quad, or IPv6 that is not IPv4-mapped",
+        ),
+        (
+            "https://*.example.com",
+            "the host is not a DNS name in lower case, an IPv4 address or an IPv6 address in brackets",
+        ),
+        ("https://api.example.com:0", "the port is not a number from 1 to 65535 without leading zeros"),
+    ] {
+        let text = format!("[connections.a]\nconnector = \"DIGEST\"\norigins = [\"{origin}\"]\n");
+        check(&text, &[&format!("3:12 connections.a.origins[0]: {what}")]);
+    }
+    check(
+        "[connections.a]\nconnector = \"DIGEST\"\norigins = [\n  \"https://a.example\",\n  \"https://a.example:443\",\n]\n",
+        &["5:3 connections.a.origins[1]: is listed already"],
+    );
+}
+
+#[test]
+fn a_connection_takes_a_contract_away_and_never_adds_one() {
+    let config = parse(WHOLE).unwrap();
+    let check = |connection: &str, repeat: Repeat, expected: RepeatKind| {
+        let declared = Contract {
+            effect: Effect::Write,
+            repeat,
+            statuses_before_work: vec![429],
+            reconcile: None,
+            batch: None,
+            job_operation: None,
+            completion_marker: None,
+        };
+        let got = config.connections[&Name::parse(connection).unwrap()].contract(&declared);
+        assert_eq!(got.repeat.kind(), expected, "{connection}");
+        assert_eq!(Contract { repeat: declared.repeat.clone(), ..got }, declared);
+    };
+    check("shop", Repeat::Idempotent, RepeatKind::None);
+    check("shop", Repeat::None, RepeatKind::None);
+    check("plain", Repeat::Idempotent, RepeatKind::Idempotent);
+    check("plain", Repeat::None, RepeatKind::None);
+}

@@ -1,0 +1,239 @@
+//! What `make bench` measures, and what it asks for.
+
+pub mod child;
+pub mod load;
+pub mod peer;
+
+use crate::rig::{self, Open, Rig, Wanted};
+use load::Load;
+use proofport_broker::{NoProbe, SystemClock};
+use proofport_core::origin::Origin;
+use proofport_journal::Batch;
+use serde::Serialize;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Everything that was measured.
+#[derive(Debug, Serialize)]
+struct Report {
+    raw_new_connection: Vec<Load>,
+    raw_kept_connection: Vec<Load>,
+    host: Vec<Load>,
+    host_without_fsync: Vec<Load>,
+    durable_commit_p50_micros: u64,
+    sandbox: Sandbox,
+    idle_resident_kib: u64,
+    first_answer_millis: f64,
+    asked: Vec<Asked>,
+}
+
+#[derive(Debug, Serialize)]
+struct Sandbox {
+    micros_per_step_p50: f64,
+    fuel_per_step: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Asked {
+    what: String,
+    measured: f64,
+    limit: f64,
+    reached: bool,
+}
+
+fn at_most(what: &str, measured: f64, limit: f64) -> Asked {
+    Asked { what: what.to_owned(), measured, limit, reached: measured <= limit }
+}
+
+fn at_least(what: &str, measured: f64, limit: f64) -> Asked {
+    Asked { what: what.to_owned(), measured, limit, reached: measured >= limit }
+}
+
+/// How many calls are in flight at once.
+const WIDTHS: [usize; 3] = [1, 16, 64];
+
+/// Runs everything and prints it.
+///
+/// # Errors
+/// When a process can't be started or a file can't be written.
+pub fn run() -> std::io::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let report = runtime.block_on(measure())?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/evidence");
+    std::fs::create_dir_all(&folder)?;
+    let text = serde_json::to_string_pretty(&report).map_err(std::io::Error::other)?;
+    std::fs::write(folder.join("bench.json"), text + "\n")?;
+    print(&report)?;
+    Ok(if report.asked.iter().all(|asked| asked.reached) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn measure() -> std::io::Result<Report> {
+    let peer = peer::start()?;
+    let origin = Origin::parse(&format!("http://127.0.0.1:{}", peer.port)).map_err(std::io::Error::other)?;
+    let wanted = Wanted::new("good", origin, "key");
+    let mut raw_new_connection = Vec::new();
+    let mut raw_kept_connection = Vec::new();
+    for width in WIDTHS {
+        raw_new_connection.push(load::raw(peer.port, width, width * 400, false).await);
+        raw_kept_connection.push(load::raw(peer.port, width, width * 400, true).await);
+    }
+    let rig = Rig::new(&wanted).await;
+    let open = rig.open().await;
+    let durable_commit_p50_micros = commit_p50(&open).await?;
+    let (sandbox, host) = hosts(open).await?;
+    let rig = Rig::new(&wanted).await;
+    let without = rig::open_as(&rig.home(), Arc::new(SystemClock), Arc::new(NoProbe), false).await;
+    let (_, host_without_fsync) = hosts(without).await?;
+    let home = rig.home();
+    let idle_resident_kib = median((0..3).map(|_| child_number("idle", &home)).collect::<Result<_, _>>()?);
+    let first = median((0..7).map(|_| child_number("first-answer", &home)).collect::<Result<_, _>>()?);
+    let first_answer_millis = first as f64 / 1000.0;
+    let alone = host.first().map_or(0.0, |load| load.p50_micros as f64);
+    let many = host.last().map_or(0.0, |load| load.per_second);
+    let asked = vec![
+        at_most(
+            "p50 of one call at a time, µs: two durable commits + 300",
+            alone,
+            2.0 * durable_commit_p50_micros as f64 + 300.0,
+        ),
+        at_least("actions a second, 64 at once", many, 5000.0),
+        at_most("sandbox, µs a step", sandbox.micros_per_step_p50, 60.0),
+        at_most("idle host, MiB resident", idle_resident_kib as f64 / 1024.0, 60.0),
+        at_most("start to first answer, ms, warm cache", first_answer_millis, 150.0),
+        at_least(
+            "how much faster without fsync, at 1 (shows that fsync is on)",
+            host_without_fsync.first().map_or(0.0, |load| load.per_second)
+                / host.first().map_or(1.0, |load| load.per_second),
+            1.05,
+        ),
+    ];
+    Ok(Report {
+        raw_new_connection,
+        raw_kept_connection,
+        host,
+        host_without_fsync,
+        durable_commit_p50_micros,
+        sandbox,
+        idle_resident_kib,
+        first_answer_millis,
+        asked,
+    })
+}
+
+async fn hosts(open: Open) -> std::io::Result<(Sandbox, Vec<Load>)> {
+    let open = Arc::new(open);
+    // Fills caches and grows the file.
+    load::host(&open, "warm", 16, 800).await;
+    let mut loads = Vec::new();
+    for width in WIDTHS {
+        loads.push(load::host(&open, &format!("w{width}"), width, width.max(4) * 300).await);
+    }
+    let mut steps: Vec<f64> = Vec::new();
+    let mut fuel = 0;
+    for i in 0..50 {
+        let envelope = open.call_with("act", "{}", Some(&format!("step-{i}"))).await;
+        let id = envelope.request_id().ok_or_else(|| std::io::Error::other("no id"))?;
+        let record = open.broker.diagnostic(&id).map_err(std::io::Error::other)?;
+        if let Some(protected) = record.as_ref().and_then(|record| record.protected()) {
+            let count = protected.connector_steps.max(1);
+            steps.push(protected.connector_micros as f64 / f64::from(count));
+            fuel = protected.connector_fuel / u64::from(count);
+        }
+    }
+    steps.sort_by(f64::total_cmp);
+    let micros_per_step_p50 = steps.get(steps.len() / 2).copied().unwrap_or(f64::INFINITY);
+    if let Some(open) = Arc::into_inner(open) {
+        open.close();
+    }
+    Ok((Sandbox { micros_per_step_p50, fuel_per_step: fuel }, loads))
+}
+
+/// What one commit of about a call's size costs, alone.
+async fn commit_p50(open: &Open) -> std::io::Result<u64> {
+    let mut times = Vec::new();
+    for _ in 0..200 {
+        let batch = Batch {
+            invocation: None,
+            at: rig::now(),
+            events: vec![proofport_core::event::Event::Host(
+                proofport_core::event::HostEvent::VaultStateChanged { locked: false },
+            )],
+            bodies: Vec::new(),
+            intents: Vec::new(),
+            open: None,
+        };
+        let start = Instant::now();
+        open.broker.journal().append(batch).await.map_err(std::io::Error::other)?;
+        times.push(start.elapsed());
+    }
+    times.sort();
+    Ok(micros(times[times.len() / 2]))
+}
+
+fn child_number(role: &str, home: &Path) -> std::io::Result<u64> {
+    let output = Command::new(std::env::current_exe()?).arg(role).arg(home).output()?;
+    String::from_utf8_lossy(&output.stdout).trim().parse().map_err(std::io::Error::other)
+}
+
+fn median(mut numbers: Vec<u64>) -> u64 {
+    numbers.sort_unstable();
+    numbers.get(numbers.len() / 2).copied().unwrap_or(u64::MAX)
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// This process's resident memory in KiB.
+///
+/// # Errors
+/// When `/proc` can't be read.
+pub fn resident_kib() -> std::io::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok())
+        .ok_or_else(|| std::io::Error::other("/proc/self/status has no VmRSS"))
+}
+
+fn print(report: &Report) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "{:<28} {:>5} {:>10} {:>9} {:>9} {:>12} {:>8}",
+        "", "at", "per s", "p50 µs", "p99 µs", "syncs/action", "RSS MiB"
+    )?;
+    let rows = [
+        ("raw client, new connection", &report.raw_new_connection),
+        ("raw client, kept connection", &report.raw_kept_connection),
+        ("host", &report.host),
+        ("host without fsync (control)", &report.host_without_fsync),
+    ];
+    for (name, loads) in rows {
+        for load in loads {
+            let syncs = load.syncs_per_action.map_or_else(|| "-".to_owned(), |syncs| format!("{syncs:.2}"));
+            writeln!(
+                out,
+                "{name:<28} {:>5} {:>10.0} {:>9} {:>9} {syncs:>12} {:>8.0}",
+                load.at_once,
+                load.per_second,
+                load.p50_micros,
+                load.p99_micros,
+                load.resident_kib as f64 / 1024.0
+            )?;
+        }
+    }
+    writeln!(out, "durable commit alone: {} µs p50", report.durable_commit_p50_micros)?;
+    writeln!(
+        out,
+        "sandbox: {:.1} µs and {} units of fuel a step",
+        report.sandbox.micros_per_step_p50, report.sandbox.fuel_per_step
+    )?;
+    for asked in &report.asked {
+        let verdict = if asked.reached { "reached" } else { "MISSED" };
+        writeln!(out, "{verdict:<8} {}: {:.1} (limit {:.1})", asked.what, asked.measured, asked.limit)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! The long fault runs: one JSON file of counts each under `target/evidence/`.
+
+use proofport_tests::evidence::{faults, kills};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+fn keep(name: &str, counts: &impl Serialize) -> std::io::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/evidence");
+    std::fs::create_dir_all(&folder)?;
+    let text = serde_json::to_string_pretty(counts).map_err(std::io::Error::other)?;
+    std::fs::write(folder.join(format!("{name}.json")), text + "\n")
+}
+
+fn say(line: &str) {
+    use std::io::Write as _;
+    // A closed terminal must not stop the run.
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+#[tokio::main]
+async fn main() -> std::io::Result<ExitCode> {
+    let beside =
+        |name: &str| -> std::io::Result<PathBuf> { Ok(std::env::current_exe()?.with_file_name(name)) };
+    let calls = faults::run(4000, 20_260_101).await;
+    keep("calls", &calls)?;
+    say(&format!(
+        "calls.json: {} calls, {} effects; false not_attempted {}, false rejected {}, false committed {}, second effects {}",
+        calls.calls,
+        calls.effects,
+        calls.false_not_attempted,
+        calls.false_rejected,
+        calls.false_committed,
+        calls.second_effects
+    ));
+    let killed = kills::run(300, 20_260_102, &beside("crash-host")?).await;
+    keep("kills", &killed)?;
+    say(&format!(
+        "kills.json: {} hosts killed, {} effects; false not_attempted {}, unrecorded effects {}, second effects {}",
+        killed.kills,
+        killed.effects,
+        killed.false_not_attempted,
+        killed.unrecorded_effects,
+        killed.second_effects
+    ));
+    Ok(if calls.is_sound() && killed.is_sound() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

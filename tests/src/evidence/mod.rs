@@ -1,0 +1,8 @@
+//! Fault runs with fixed seeds, counted from the peers' own logs. `make evidence` runs them long;
+//! the tests run the same code with smaller numbers.
+
+pub mod faults;
+pub mod kills;
+mod seeded;
+
+pub use seeded::Seeded;
