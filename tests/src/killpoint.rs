@@ -23,10 +23,11 @@ impl Kill {
         let kinds = EventKind::ALL.iter().filter(|kind| scenario(**kind).is_some());
         let mut all: Vec<Self> = kinds
             .flat_map(|kind| {
-                let after = match kind {
-                    // It rides along with a later commit, so nobody waits for it.
-                    EventKind::ResultDelivered => Self::AfterDeliveryMark,
-                    kind => Self::At(Point::AfterCommit(*kind)),
+                // It rides along with a later commit, so nobody waits for it.
+                let after = if *kind == EventKind::ResultDelivered {
+                    Self::AfterDeliveryMark
+                } else {
+                    Self::At(Point::AfterCommit(*kind))
                 };
                 [Self::At(Point::BeforeCommit(*kind)), after]
             })

@@ -1,5 +1,12 @@
 //! What the tests share.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects by panicking"
+)]
+
 pub mod bench;
 pub mod canary;
 pub mod evidence;

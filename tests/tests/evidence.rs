@@ -1,5 +1,12 @@
 //! The long fault runs' code, with small numbers.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects by panicking"
+)]
+
 use proofport_tests::evidence::{faults, kills};
 use std::path::Path;
 

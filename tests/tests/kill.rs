@@ -1,6 +1,13 @@
 //! A host killed at every durable transition, at every point on the wire and in mid-delivery, and
 //! what its successor claims.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects by panicking"
+)]
+
 use proofport_broker::Point;
 use proofport_core::contract::Outcome;
 use proofport_core::event::EventKind;

@@ -1,6 +1,13 @@
 //! Hostile guests against the sandbox: each comes to a named end, and leaves the sandbox able to
 //! serve the next call.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects by panicking"
+)]
+
 use proofport_core::call::{Call, DispatchFacts};
 use proofport_core::contract::{Outcome, Role};
 use proofport_core::exchange::{Exchange, HttpResponse, Request, Response};
@@ -156,7 +163,10 @@ fn every_guest_has_its_row() {
     assert_eq!(tested, hostile());
 }
 
-fn refused() -> Vec<(&'static str, fn(&ModuleError) -> bool)> {
+/// Whether it is the error that a module must be refused with.
+type IsExpected = fn(&ModuleError) -> bool;
+
+fn refused() -> Vec<(&'static str, IsExpected)> {
     vec![
         (
             "imports-http",

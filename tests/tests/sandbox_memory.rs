@@ -1,5 +1,12 @@
 //! What a memory bomb leaves behind. A program of its own, since it measures the whole process.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects by panicking"
+)]
+
 use proofport_core::call::Call;
 use proofport_core::id::{Name, RequestId};
 use proofport_core::origin::Origin;

@@ -1,7 +1,12 @@
 //! Runs every file in `cases/`: a call, the answers that Stripe gives to it, and the steps that the
 //! connector must take. The format is described in `cases/README.md`.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test says what it expects by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects by panicking"
+)]
 
 use proofport_connector_stripe::Stripe;
 use proofport_sdk::{

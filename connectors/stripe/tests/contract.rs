@@ -1,6 +1,11 @@
 //! What the connector declares, against what Stripe publishes.
 
-#![allow(clippy::expect_used, reason = "a test says what it expects by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects by panicking"
+)]
 
 use proofport_connector_stripe::Stripe;
 use proofport_sdk::{Connector, Effect, KeyPlace, KeyedContract, Repeat};

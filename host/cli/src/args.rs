@@ -58,8 +58,8 @@ pub(crate) struct Cli {
 /// What every command takes.
 #[derive(Debug, Args)]
 pub(crate) struct Globals {
-    /// The home directory [default: $XDG_DATA_HOME/proofport or ~/.local/share/proofport]
-    #[arg(long, global = true, env = "PROOFPORT_HOME", value_name = "DIR", hide_env_values = true)]
+    /// The home directory [default: $PROOFPORT_HOME, else proofport in $XDG_DATA_HOME or ~/.local/share]
+    #[arg(long, global = true, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
     /// Read the passphrase from this file; one newline at its end is left out
     #[arg(long, global = true, value_name = "FILE")]
@@ -74,6 +74,13 @@ pub(crate) struct Globals {
 pub(crate) enum Command {
     /// Show the whole story against a payment service that misbehaves, in a temporary home
     Demo,
+    #[command(flatten)]
+    InHome(InHome),
+}
+
+/// The commands that work on a home.
+#[derive(Debug, Subcommand)]
+pub(crate) enum InHome {
     /// Make a home: the vault, the host's keys, the journal
     Init(Init),
     /// Lock or unlock the vault for every later command, or say how it is

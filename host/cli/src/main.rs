@@ -45,12 +45,14 @@ fn run() -> ExitCode {
 
 fn carry_out(cli: Cli) -> anyhow::Result<ExitCode> {
     logs::start()?;
-    if matches!(cli.command, Command::Demo) {
-        return demo::run(cli.globals.json);
-    }
+    let command = match cli.command {
+        // It runs this program in processes of their own and has its own runtime.
+        Command::Demo => return demo::run(cli.globals.json),
+        Command::InHome(command) => command,
+    };
     let app = App::new(cli.globals);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
-    let status = runtime.block_on(commands::run(&app, cli.command));
+    let status = runtime.block_on(commands::run(&app, command));
     // Whatever had to be durable is: a name lookup that still hangs is not waited for.
     runtime.shutdown_background();
     status.map(ExitCode::from)

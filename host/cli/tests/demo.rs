@@ -1,8 +1,13 @@
 //! The demo, run as a person runs it.
 
-// Helpers outside of `#[test]` functions say what they expect by panicking, too.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects by panicking"
+)]
 
+// Helpers outside of `#[test]` functions say what they expect by panicking, too.
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};

@@ -15,9 +15,13 @@ const CONFIG: &str = "proofport.toml";
 const CONNECTORS: &str = "connectors";
 const CACHE: &str = "cache";
 
+/// The lock beside the journal, and the new file of a rewrite that did not end.
+const JOURNAL_LOCK: &str = "journal.redb.lock";
+const JOURNAL_NEW: &str = "journal.redb.new";
+
 /// What may lie in a directory that is made a home: leavings of an interrupted `init`, and a
 /// configuration or certificates written before it.
-const OURS: [&str; 6] = [VAULT, VAULT_LOCK, JOURNAL, CONFIG, CONNECTORS, CACHE];
+const OURS: [&str; 8] = [VAULT, VAULT_LOCK, JOURNAL, JOURNAL_LOCK, JOURNAL_NEW, CONFIG, CONNECTORS, CACHE];
 
 /// An existing home directory that was found to be private.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -181,6 +181,11 @@ pub(crate) fn open_database(
     undamaged(path, || builder.create_with_backend(backend).map_err(|error| refused(error, path)))
 }
 
+/// Closes a database and says whether that went well, which dropping it doesn't.
+pub(crate) fn close_database(database: Database, path: &Path) -> Result<(), JournalError> {
+    database.close().map_err(|error| refused(error, path))
+}
+
 fn refused(error: DatabaseError, path: &Path) -> JournalError {
     let path = path.to_owned();
     if let DatabaseError::DatabaseAlreadyOpen = error {

@@ -45,6 +45,8 @@ pub struct Stats {
     pub appended_batches: u64,
     /// The most batches in one transaction.
     pub largest_group: u64,
+    /// Batches that wait for a commit to ride along with; not durable yet.
+    pub riding: u64,
 }
 
 /// A cheap handle to an open journal. The file is free again when the last handle is dropped.
@@ -54,7 +56,8 @@ pub struct Journal {
 }
 
 pub(crate) struct Shared {
-    pub(crate) database: Arc<Database>,
+    /// Present until this is dropped.
+    database: Option<Arc<Database>>,
     pub(crate) path: PathBuf,
     pub(crate) authenticator: Authenticator,
     pub(crate) opener: Opener,
@@ -62,8 +65,8 @@ pub(crate) struct Shared {
     gauges: Arc<Gauges>,
     orders: Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// Released after the database is closed: fields are dropped in this order.
-    _lock: Option<Arc<LockFile>>,
+    /// Released after the database is closed.
+    lock: Option<Arc<LockFile>>,
 }
 
 impl fmt::Debug for Journal {
@@ -159,8 +162,8 @@ impl Journal {
             .spawn(move || writer.run(&receiver))
             .map_err(JournalError::io("start the writer of", &path))?;
         let thread = Mutex::new(Some(thread));
-        let shared =
-            Shared { database, path, authenticator, opener, sealer, gauges, orders, thread, _lock: lock };
+        let database = Some(database);
+        let shared = Shared { database, path, authenticator, opener, sealer, gauges, orders, thread, lock };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -196,11 +199,12 @@ impl Journal {
     /// Counts since the journal was opened.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let Gauges { commits, batches, largest_group, .. } = &*self.shared.gauges;
+        let Gauges { commits, batches, largest_group, riding, .. } = &*self.shared.gauges;
         Stats {
             commits: commits.load(Ordering::Relaxed),
             appended_batches: batches.load(Ordering::Relaxed),
             largest_group: largest_group.load(Ordering::Relaxed),
+            riding: riding.load(Ordering::Relaxed),
         }
     }
 
@@ -233,6 +237,10 @@ impl Journal {
 }
 
 impl Shared {
+    pub(crate) fn database(&self) -> Result<&Database, JournalError> {
+        self.database.as_deref().ok_or(JournalError::Closed)
+    }
+
     fn order(&self, order: Order) -> Result<(), JournalError> {
         self.orders.send(order).map_err(|_| self.gone())
     }
@@ -257,5 +265,13 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         self.stop();
+        let Some(database) = self.database.take().and_then(Arc::into_inner) else { return };
+        // Closing writes, too; nothing that was acknowledged depends on it, but what the page cache
+        // shows afterwards may not be what the disk has.
+        let closed = files::undamaged(&self.path, || files::close_database(database, &self.path));
+        if let Err(error) = closed {
+            tracing::error!(%error, "the journal was not closed cleanly");
+            self.lock.iter().for_each(|lock| lock.mark_failed());
+        }
     }
 }

@@ -169,6 +169,6 @@ impl Journal {
         &self,
         read: impl FnOnce(&ReadTransaction) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
-        files::undamaged(&self.shared.path, || read(&self.shared.database.begin_read()?))
+        files::undamaged(&self.shared.path, || read(&self.shared.database()?.begin_read()?))
     }
 }

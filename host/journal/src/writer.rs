@@ -36,6 +36,7 @@ pub(crate) struct Gauges {
     pub(crate) commits: AtomicU64,
     pub(crate) batches: AtomicU64,
     pub(crate) largest_group: AtomicU64,
+    pub(crate) riding: AtomicU64,
     pub(crate) high_water: AtomicU64,
     pub(crate) failed: AtomicBool,
 }
@@ -91,7 +92,9 @@ impl Writer {
                 }
             }
             let due = waiting.urgent || waiting.closing || waiting.batches.len() >= MOST_RIDING;
-            if due && !waiting.batches.is_empty() {
+            if !due {
+                self.gauges.riding.store(waiting.batches.len() as u64, Ordering::Relaxed);
+            } else if !waiting.batches.is_empty() {
                 let batches = std::mem::take(&mut waiting.batches);
                 waiting.urgent = false;
                 match self.commit(&batches) {
@@ -119,6 +122,7 @@ impl Writer {
             .map_err(|error| error.to_string())?;
         let size = batches.len() as u64;
         gauges.commits.fetch_add(1, Ordering::Relaxed);
+        gauges.riding.store(0, Ordering::Relaxed);
         gauges.batches.fetch_add(size, Ordering::Relaxed);
         gauges.largest_group.fetch_max(size, Ordering::Relaxed);
         gauges.high_water.store(end.high_water.0, Ordering::Release);

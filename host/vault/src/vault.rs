@@ -14,7 +14,6 @@ use proofport_core::secret::Secret;
 use proofport_core::time::UnixMillis;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr as _;
 use zeroize::Zeroizing;
 
 /// Whether the data key is in memory.
@@ -281,14 +280,6 @@ impl Vault {
         if let Latch::Clear(proof) = &file.latch {
             seal::open(&key.subkey(Purpose::Latch), &proof.0, file.latch_place().as_bytes())
                 .ok_or_else(|| self.corrupt("the operator's mark"))?;
-        }
-        let identity = contents.identity(key).ok_or_else(|| self.corrupt("its identity"))?;
-        let identity = std::str::from_utf8(identity.expose())
-            .ok()
-            .and_then(|text| age::x25519::Identity::from_str(text).ok())
-            .ok_or_else(|| self.corrupt("its identity"))?;
-        if identity.to_public().to_string() != file.recipient {
-            return Err(self.corrupt("its recipient"));
         }
         match &self.open {
             Some(open) if contents.revision < open.contents.revision => {

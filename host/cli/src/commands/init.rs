@@ -4,8 +4,9 @@ use super::App;
 use crate::args::Init;
 use crate::exit;
 use anyhow::Context as _;
-use proofport_gateway::KdfParams;
+use proofport_gateway::home::Home;
 use proofport_gateway::operator;
+use proofport_gateway::{KdfParams, VaultError};
 use serde::Serialize;
 use std::path::Path;
 
@@ -21,6 +22,12 @@ pub(super) async fn run(app: &App, args: &Init) -> anyhow::Result<u8> {
     {
         // Only for the usual place: of a path that was named, a mistyped part must make nothing.
         std::fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
+    }
+    if let Ok(home) = Home::at(&path)
+        && home.vault().exists()
+    {
+        // Told before a passphrase is asked for. The vault itself overwrites nothing either.
+        return Err(VaultError::AlreadyExists { path: home.vault() }.into());
     }
     let kdf = KdfParams::default();
     let kdf = KdfParams { memory_kib: args.kdf_memory_kib.unwrap_or(kdf.memory_kib), ..kdf };

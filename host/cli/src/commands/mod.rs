@@ -8,7 +8,7 @@ mod record;
 mod secret;
 mod vault;
 
-use crate::args::{Command, Globals};
+use crate::args::{Globals, InHome};
 use crate::output::Output;
 use crate::passphrase::Passphrases;
 use proofport_core::id::RequestId;
@@ -31,6 +31,8 @@ struct NoSuchInvocation(RequestId);
 impl App {
     pub(crate) fn new(globals: Globals) -> Self {
         let Globals { home, passphrase_file, json } = globals;
+        let from_environment = || std::env::var_os("PROOFPORT_HOME").filter(|home| !home.is_empty());
+        let home = home.or_else(|| from_environment().map(PathBuf::from));
         Self { home, passphrases: Passphrases { file: passphrase_file }, out: Output { json } }
     }
 
@@ -69,20 +71,18 @@ fn usual_home(data: Option<PathBuf>, user: Option<PathBuf>) -> Option<PathBuf> {
 ///
 /// # Errors
 /// When there is no answer to print, with the reason for the person who asked.
-pub(crate) async fn run(app: &App, command: Command) -> anyhow::Result<u8> {
+pub(crate) async fn run(app: &App, command: InHome) -> anyhow::Result<u8> {
     match command {
-        // The demonstration runs this program again and needs no runtime of ours.
-        Command::Demo => Ok(crate::exit::USAGE),
-        Command::Init(args) => init::run(app, &args).await,
-        Command::Vault(command) => vault::run(app, &command).await,
-        Command::Secret(command) => secret::run(app, command).await,
-        Command::Connector(command) => connector::run(app, &command).await,
-        Command::Connection(command) => connection::run(app, &command).await,
-        Command::Call(args) => call::call(app, args).await,
-        Command::Result(act) => call::result(app, act.id).await,
-        Command::Reconcile(act) => call::reconcile(app, act.id).await,
-        Command::Inspect(act) => record::inspect(app, act.id).await,
-        Command::Timeline(act) => record::timeline(app, act.id).await,
+        InHome::Init(args) => init::run(app, &args).await,
+        InHome::Vault(command) => vault::run(app, &command).await,
+        InHome::Secret(command) => secret::run(app, command).await,
+        InHome::Connector(command) => connector::run(app, &command).await,
+        InHome::Connection(command) => connection::run(app, &command).await,
+        InHome::Call(args) => call::call(app, args).await,
+        InHome::Result(act) => call::result(app, act.id).await,
+        InHome::Reconcile(act) => call::reconcile(app, act.id).await,
+        InHome::Inspect(act) => record::inspect(app, act.id).await,
+        InHome::Timeline(act) => record::timeline(app, act.id).await,
     }
 }
 

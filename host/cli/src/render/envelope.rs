@@ -153,7 +153,10 @@ fn next(envelope: &Envelope, shown: &Shown) -> Option<String> {
             .then(|| "to do it again on purpose, add `--call-key` with a new key".to_owned());
     }
     if envelope.code() == Some(Code::VaultLocked) {
-        return Some("give the passphrase, or `proofport vault unlock`; then call again".to_owned());
+        return Some(
+            "an operator gives the passphrase or runs `proofport vault unlock`; then the same call again"
+                .to_owned(),
+        );
     }
     if envelope.code() == Some(Code::CallKeyReused) {
         return Some("repeat it with a new `--call-key`".to_owned());

@@ -1,5 +1,12 @@
 //! The real program, run as a process in homes of its own.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects by panicking"
+)]
+
 mod calls;
 mod connectors;
 mod homes;

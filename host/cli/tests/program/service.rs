@@ -83,13 +83,17 @@ fn serve(
         charge["status"] = "succeeded".into();
         match fates.recv().ok()? {
             Fate::Decline => ("402 Payment Required", json!({ "error": { "code": "card_declined" } })),
-            fate => {
+            Fate::Lose => {
+                charges.push(charge);
+                return Some(());
+            }
+            Fate::Wait(told) => {
                 charges.push(charge.clone());
-                match fate {
-                    Fate::Lose => return Some(()),
-                    Fate::Wait(told) => told.recv().ok()?,
-                    Fate::Answer | Fate::Decline => {}
-                }
+                told.recv().ok()?;
+                ("201 Created", charge)
+            }
+            Fate::Answer => {
+                charges.push(charge.clone());
                 ("201 Created", charge)
             }
         }

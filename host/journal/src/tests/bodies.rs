@@ -100,7 +100,7 @@ fn an_epoch_is_stored_once_and_only_when_used() {
             let bodies = if with_body { vec![body(BodyKind::Input, "x")] } else { vec![] };
             append(&journal, Batch { bodies, ..batch(1, &["x"]) });
         }
-        let transaction = journal.shared.database.begin_read().unwrap();
+        let transaction = journal.shared.database().unwrap().begin_read().unwrap();
         assert_eq!(transaction.open_table(EPOCHS).unwrap().len().unwrap(), expected);
     };
     check(false, 0);

@@ -137,6 +137,49 @@ fn removed_moved_and_forged_records_are_seen() {
 }
 
 #[test]
+fn an_authentic_record_of_another_past_is_seen() {
+    // The same journal goes on in two ways; then a record of the one is put into the other. It is
+    // authentic, it fits by number and by invocation, and only what comes after it knows better.
+    let home = Home::new();
+    let journal = home.open();
+    append(&journal, batch(1, &["common"]));
+    drop(journal);
+    let common = std::fs::read(&home.path).unwrap();
+    let journal = home.open();
+    append(&journal, batch(1, &["refused"]));
+    drop(journal);
+    let database = Database::open(&home.path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    let other = transaction.open_table(RECORDS).unwrap().get(2).unwrap().unwrap().value().to_vec();
+    drop(transaction);
+    drop(database);
+    std::fs::write(&home.path, common).unwrap();
+    let journal = home.open();
+    append(&journal, batch(1, &["charged"]));
+    append(&journal, batch(1, &["settled"]));
+    drop(journal);
+    let journal = alter(&home, |transaction| rewrite_record(transaction, 2, |bytes| *bytes = other));
+    tampered(journal.verify(), 3);
+}
+
+#[test]
+fn bodies_of_one_invocation_and_kind_can_not_be_exchanged() {
+    let home = Home::new();
+    let journal = home.open();
+    for text in ["first", "second"] {
+        append(&journal, Batch { bodies: vec![body(BodyKind::Response, text)], ..batch(1, &["x"]) });
+    }
+    drop(journal);
+    let journal = alter(&home, |transaction| {
+        let mut bodies = transaction.open_table(BODIES).unwrap();
+        let first = bodies.get((1, 0)).unwrap().unwrap().value().to_vec();
+        bodies.insert((2, 0), first.as_slice()).unwrap();
+    });
+    tampered(journal.body(&id(1), BodyKind::Response), 2);
+    tampered(journal.verify(), 2);
+}
+
+#[test]
 fn altered_indexes_are_seen_by_a_whole_verification() {
     let check = |change: &dyn Fn(&WriteTransaction)| {
         let home = filled();
