@@ -3,14 +3,17 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 VENV := .venv
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help setup demo test lint bench evidence
+.PHONY: help setup wasm demo test lint bench evidence
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: $(VENV)/.done ## what the build and the tests need beyond Rust itself
-	@if command -v rustup >/dev/null; then rustup target add wasm32-wasip2 >/dev/null; fi
+setup: wasm $(VENV)/.done ## what the build and the tests need beyond Rust itself
+
+wasm:
+	@if command -v rustup >/dev/null; then rustup target add wasm32-wasip2 2>/dev/null; fi
 
 # Real counterparts for the tests, as their authors publish them.
 $(VENV)/.done: tests/requirements.txt
@@ -20,9 +23,10 @@ $(VENV)/.done: tests/requirements.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/requirements.txt
 	@touch $@
 
-demo: setup ## the whole story against a payment service that misbehaves
-	@cargo build --quiet -p proofport
-	@cargo run --quiet -p proofport -- demo
+demo: wasm ## the whole story against a payment service that misbehaves
+	@# The whole workspace's features, so that nothing is built twice for the tests.
+	@cargo build --quiet --workspace --bin proofport
+	@$(TARGET)/debug/proofport demo
 
 test: setup ## every test
 	cargo test --workspace --quiet
@@ -33,8 +37,10 @@ lint: ## formatting and lints
 
 bench: ## speed and memory, as a table and as target/evidence/bench.json
 	@mkdir -p target/evidence
-	cargo run --release --quiet -p proofport-tests --bin bench
+	cargo build --release --quiet --workspace --bins
+	$(TARGET)/release/bench
 
 evidence: setup ## the long fault runs, one JSON of counts each under target/evidence/
 	@mkdir -p target/evidence
-	cargo run --release --quiet -p proofport-tests --bin evidence
+	cargo build --release --quiet --workspace --bins
+	$(TARGET)/release/evidence

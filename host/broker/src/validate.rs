@@ -3,6 +3,7 @@
 use crate::connection::Connection;
 use crate::refuse;
 use crate::run::Run;
+use jsonschema::error::ValidationErrorKind;
 use proofport_core::call::Call;
 use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Repeat};
@@ -39,7 +40,15 @@ impl Run {
         };
         let mut invalid: Vec<FieldPointer> = Vec::new();
         for error in validators.input.iter_errors(input).take(32) {
-            let field = FieldPointer::in_schema(error.instance_path().as_str(), &operation.input_schema);
+            let mut pointer = error.instance_path().as_str().to_owned();
+            // What is missing is named too, where the schema names it.
+            if let ValidationErrorKind::Required { property } = error.kind()
+                && let Some(property) = property.as_str()
+            {
+                pointer.push('/');
+                pointer.push_str(&property.replace('~', "~0").replace('/', "~1"));
+            }
+            let field = FieldPointer::in_schema(&pointer, &operation.input_schema);
             if !invalid.contains(&field) {
                 invalid.push(field);
             }

@@ -160,13 +160,13 @@ impl Host {
         self.vault().read().unwrap_or_else(PoisonError::into_inner).list()
     }
 
-    /// Locks or unlocks the vault for every later command, until the other is asked for.
+    /// Lifts the operator's lock.
     ///
     /// # Errors
     /// When the vault or the record can't be written.
-    pub async fn set_locked(&self, locked: bool) -> Result<(), HostError> {
-        self.with_vault(|vault| vault.set_latch(locked))?;
-        self.record(HostEvent::VaultStateChanged { locked }).await?;
+    pub async fn unlock(&self) -> Result<(), HostError> {
+        self.with_vault(|vault| vault.set_latch(false))?;
+        self.record(HostEvent::VaultStateChanged { locked: false }).await?;
         Ok(())
     }
 

@@ -89,6 +89,14 @@ impl LockFile {
     }
 }
 
+impl Drop for LockFile {
+    /// Closing alone would not do: a child process between fork and exec has the same open file, and
+    /// would keep the lock for that moment.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 /// Makes the journal if there is none, and rewrites it if a commit failed when it was last open.
 pub(crate) fn prepare(
     path: &Path,
@@ -159,8 +167,8 @@ pub(crate) fn file_backend(file: File, path: &Path) -> Result<FileBackend, Journ
     FileBackend::new(file).map_err(|error| refused(error, path))
 }
 
-/// redb trusts its pages and may panic on damaged ones; that is an error of the file and not the end of
-/// the host.
+/// redb trusts its pages and may panic on damaged ones; that is an error of the file, and the host ends
+/// only where a destructor of redb panics on top.
 pub(crate) fn undamaged<T>(
     path: &Path,
     read: impl FnOnce() -> Result<T, JournalError>,

@@ -25,7 +25,7 @@ fn folder(path: &Path) -> &Path {
 /// Held while the file is read, changed and replaced, so that two processes don't lose each other's
 /// changes. The lock is a file beside the vault, since the vault's own is replaced.
 pub(crate) struct Exclusive {
-    _file: File,
+    file: File,
 }
 
 impl Exclusive {
@@ -41,7 +41,15 @@ impl Exclusive {
             .open(&path)
             .map_err(failed("open the lock file", &path))?;
         file.lock().map_err(failed("lock", &path))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+impl Drop for Exclusive {
+    /// Closing alone would not do: a child process between fork and exec has the same open file, and
+    /// would keep the lock for that moment.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
     }
 }
 

@@ -5,6 +5,7 @@ use super::App;
 use crate::args::Call;
 use crate::exit::{self, Usage};
 use crate::render::envelope;
+use anyhow::Context as _;
 use proofport_core::code::Code;
 use proofport_core::envelope::Envelope;
 use proofport_core::event::Event;
@@ -16,6 +17,7 @@ use proofport_gateway::{CallRequest, Caller, Delivery, ReconcileError, Vault, Va
 use std::fs::File;
 use std::io::Read;
 use std::pin::pin;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// More than any input that a connection takes, in bytes: its own limit has its own code.
 const MOST: u64 = 64 * 1024 * 1024;
@@ -34,26 +36,28 @@ pub(super) async fn call(app: &App, args: Call) -> anyhow::Result<u8> {
         return refuse(app, Code::VaultLocked, Some(operation));
     };
     let request = CallRequest { operation, input, call_key, caller: operator() };
-    match finished(app, &host, request).await {
+    // From here on, before the call begins, so that no interrupt is missed between two looks.
+    let interrupts = signal(SignalKind::interrupt()).context("interrupts can't be listened for")?;
+    match finished(app, &host, request, interrupts).await {
         Some(delivery) => Ok(deliver(app, host, delivery)),
         None => Ok(LEFT),
     }
 }
 
 /// Waits for the end of a call; none if the person at the terminal insists on leaving. The first
-/// Ctrl-C ends nothing: what was sent is on its way, and its answer is wanted.
-async fn finished(app: &App, host: &Host, request: CallRequest) -> Option<Delivery> {
+/// interrupt (Ctrl-C) ends nothing: what was sent is on its way, and its answer is wanted.
+async fn finished(app: &App, host: &Host, request: CallRequest, mut interrupts: Signal) -> Option<Delivery> {
     let mut work = pin!(host.broker().call(request));
-    let mut asked = false;
+    let mut told = false;
     loop {
         tokio::select! {
             delivery = &mut work => return Some(delivery),
-            signal = tokio::signal::ctrl_c() => {
-                if asked || signal.is_err() {
+            Some(()) = interrupts.recv() => {
+                if told {
                     app.out.remark("left; the same call again says what became of this one");
                     return None;
                 }
-                asked = true;
+                told = true;
                 app.out.remark(
                     "the call goes on until it is answered or its deadline passes; press Ctrl-C again to leave it",
                 );

@@ -3,8 +3,9 @@
 use super::App;
 use crate::args::Vault as Command;
 use crate::exit;
+use proofport_core::event::HostEvent;
 use proofport_gateway::Vault;
-use proofport_gateway::host::Connections;
+use proofport_gateway::host::{Connections, Host, OpenOptions};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -15,8 +16,8 @@ struct Status {
 pub(super) async fn run(app: &App, command: &Command) -> anyhow::Result<u8> {
     let locked = match command {
         Command::Status => Vault::open(&app.home()?.vault())?.latched(),
-        Command::Lock => set(app, true).await?,
-        Command::Unlock => set(app, false).await?,
+        Command::Lock => lock(app).await?,
+        Command::Unlock => unlock(app).await?,
     };
     app.out.answer(&Status { locked }, || {
         if locked {
@@ -28,9 +29,25 @@ pub(super) async fn run(app: &App, command: &Command) -> anyhow::Result<u8> {
     Ok(exit::OK)
 }
 
-async fn set(app: &App, locked: bool) -> anyhow::Result<bool> {
+/// The mark comes first: whoever locks is in a hurry, and a call under way may hold the journal.
+async fn lock(app: &App) -> anyhow::Result<bool> {
+    let home = app.home()?;
+    let mut vault = Vault::open(&home.vault())?;
+    vault.unlock(&app.passphrases.required()?)?;
+    vault.set_latch(true)?;
+    match Host::open_unlocked(home, vault, OpenOptions::program(Connections::None)).await {
+        Ok(host) => {
+            host.record(HostEvent::VaultStateChanged { locked: true }).await?;
+            host.close()?;
+        }
+        Err(error) => app.out.remark(&format!("the vault is locked, but that is not on record: {error}")),
+    }
+    Ok(true)
+}
+
+async fn unlock(app: &App) -> anyhow::Result<bool> {
     let host = app.open(Connections::None).await?;
-    host.set_locked(locked).await?;
+    host.unlock().await?;
     host.close()?;
-    Ok(locked)
+    Ok(false)
 }
