@@ -6,7 +6,7 @@ use crate::probe::Point;
 use proofport_core::call::Call;
 use proofport_core::code::Code;
 use proofport_core::contract::Phase;
-use proofport_core::decide::{Input, decide};
+use proofport_core::decide::{Input, propose};
 use proofport_core::diagnostic::Protected;
 use proofport_core::digest::Digest;
 use proofport_core::due::{Effect, due};
@@ -202,7 +202,8 @@ impl Run {
 
     /// Takes in one input: the core decides, the state follows, the disk is told in time.
     pub(crate) fn learn(&mut self, input: Input) -> Result<(), RunError> {
-        for event in decide(&self.state, input, self.inner.now())? {
+        for event in propose(&self.state, input, self.inner.now()) {
+            // A proposal that the record contradicts ends the run; what is durable stands.
             self.state.apply(&event)?;
             self.pending.push(event);
         }
@@ -255,8 +256,9 @@ impl Run {
     }
 
     fn keep_protected(&mut self) {
-        let facts = self.state.dispatched() || self.state.stopped.is_some() || self.state.settled.is_some();
-        if !facts {
+        // At dispatch the request itself is kept; what there is to say beside it comes with the end.
+        let ended = self.state.attempts.last().is_some_and(|attempt| attempt.end.is_some());
+        if !(ended || self.state.stopped.is_some() || self.state.settled.is_some()) {
             return;
         }
         if let Ok(bytes) = serde_json::to_vec(&self.scratch.protected) {

@@ -82,7 +82,19 @@ pub struct Judged {
 /// When the input makes no sense where the invocation stands: a bug in the host, never in the
 /// remote.
 pub fn decide(state: &State, input: Input, now: UnixMillis) -> Result<Vec<Event>, IllegalEvent> {
-    let events = match input {
+    let events = propose(state, input, now);
+    let mut check = state.clone();
+    for event in &events {
+        check.apply(event)?;
+    }
+    Ok(events)
+}
+
+/// The events that this input would cause, unchecked: for a caller that applies each to the state that
+/// it owns, and stops at the first that can't happen.
+#[must_use]
+pub fn propose(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
+    match input {
         Input::Validated(binding) => vec![Event::PreflightValidated(binding)],
         Input::Authorized(credential) => vec![Event::CredentialAuthorized(credential)],
         Input::Refused(stop) => refuse(state, stop),
@@ -136,12 +148,7 @@ pub fn decide(state: &State, input: Input, now: UnixMillis) -> Result<Vec<Event>
             | Standing::Stopped => Vec::new(),
         },
         Input::Recovered => recovered(state),
-    };
-    let mut check = state.clone();
-    for event in &events {
-        check.apply(event)?;
     }
-    Ok(events)
 }
 
 /// A refusal after an earlier dispatch ends the lease's attempt and settles nothing (law 3).
