@@ -5,7 +5,7 @@ SHELL := /bin/bash
 VENV := .venv
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help setup wasm demo test lint bench evidence
+.PHONY: help setup wasm demo test lint bench evidence fuzz
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,3 +44,6 @@ evidence: setup ## the long fault runs, one JSON of counts each under target/evi
 	@mkdir -p target/evidence
 	cargo build --release --quiet --workspace --bins
 	$(TARGET)/release/evidence
+
+fuzz: ## the property tests of the laws with many more random histories than `make test` tries
+	PROPTEST_CASES=$(or $(CASES),50000) cargo test --workspace --quiet --test laws -- properties envelope

@@ -128,6 +128,8 @@ fn ends() -> Vec<(&'static str, &'static str, End)> {
         ("sleeps", "act", Passes(settles)),
         ("smuggles-header", "act", breach(Breach::InvalidHeader)),
         ("submits-job", "act", Passes(settles)),
+        ("claims-without-asking", "act", Passes(settles)),
+        ("finds-nothing", "act", Passes(settles)),
         ("talks", "act", Passes(settles)),
         ("ten-thousand-queries", "act", Passes(sends)),
         ("two-effects", "act", breach(Breach::SecondEffect)),

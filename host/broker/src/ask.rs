@@ -9,7 +9,7 @@ use proofport_core::exchange::Request;
 use proofport_core::id::Name;
 use proofport_core::origin::Origin;
 use proofport_core::verdict::Step;
-use proofport_egress::Credential;
+use proofport_egress::{Credential, Guard};
 use proofport_vault::{Destination, Use};
 use std::sync::{Arc, PoisonError};
 
@@ -20,6 +20,9 @@ pub(crate) struct Authorized {
     pub(crate) secret: Name,
     pub(crate) version: u32,
 }
+
+/// The secret of an earlier dispatch is not to be had any more.
+pub(crate) struct NotRecognised;
 
 impl Run {
     /// Pins the credential. It is asked for the first request's destination, and asked again for
@@ -67,6 +70,20 @@ impl Run {
         {
             self.scratch.credential = Some(authorized);
         }
+    }
+
+    /// What recognises the secret that was injected at dispatch; none if none was.
+    pub(crate) fn dispatched_guard(
+        &self,
+        connection: &Connection,
+    ) -> Result<Option<Arc<Guard>>, NotRecognised> {
+        let Some(used) = &self.state.credential else { return Ok(None) };
+        let (Some(secret), Some(version)) = (&used.secret, used.version) else { return Ok(None) };
+        let bound = connection.credentials.iter().find(|(_, binding)| binding.secret == *secret);
+        let (slot, _) = bound.ok_or(NotRecognised)?;
+        let origin = connection.origins.first().ok_or(NotRecognised)?;
+        let found = self.credential(connection, slot, origin, Some(version));
+        found.map(|(_, credential)| Some(credential.guard())).map_err(|_| NotRecognised)
     }
 
     /// The credential for this request, ready to be attached; none where the request names no slot.

@@ -20,7 +20,7 @@ use proofport_core::time::UnixMillis;
 use proofport_egress::HttpEgress;
 use proofport_journal::{Batch, BodyKind, Journal, JournalError, Recorded};
 use proofport_vault::{State as VaultState, Vault};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::watch;
 
@@ -52,7 +52,9 @@ pub(crate) struct Inner {
     pub(crate) probe: Arc<dyn Probe>,
     pub(crate) prepared: Prepared,
     /// Intents whose invocation is under way in this process, with its newest durable state.
-    under_way: Mutex<HashMap<Digest, watch::Receiver<Option<State>>>>,
+    under_way: Mutex<HashMap<Digest, Vec<Going>>>,
+    /// Invocations whose fate is being asked for.
+    asking: Mutex<HashSet<RequestId>>,
 }
 
 /// The one loop that meets core, journal, vault, egress and sandbox. Cheap to clone.
@@ -139,6 +141,7 @@ impl Broker {
             probe,
             prepared: Prepared::default(),
             under_way: Mutex::new(HashMap::new()),
+            asking: Mutex::new(HashSet::new()),
         });
         for id in inner.journal.open_invocations()? {
             let history = |source| StartError::History { id, source };
@@ -241,6 +244,24 @@ impl Inner {
         Ok(State::replay(history.iter().map(|recorded| &recorded.event))?)
     }
 
+    /// Whether the vault is locked, or the operator's mark is set. Then nothing may begin.
+    pub(crate) fn is_locked(&self) -> bool {
+        let locked = {
+            let vault = self.vault.read().unwrap_or_else(PoisonError::into_inner);
+            vault.state() == VaultState::Locked || vault.latched()
+        };
+        if locked {
+            self.prepared.forget();
+        }
+        locked
+    }
+
+    /// The sole right to ask for an invocation's fate; none while another asks.
+    pub(crate) fn claim(self: &Arc<Self>, id: RequestId) -> Option<Claim> {
+        let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        asking.insert(id).then(|| Claim { inner: Arc::clone(self), id })
+    }
+
     pub(crate) fn refusal(self: &Arc<Self>, code: Code, operation: Option<OperationName>) -> Delivery {
         Delivery { envelope: Envelope::refusal(code, operation), state: None, inner: Arc::clone(self) }
     }
@@ -262,12 +283,7 @@ impl Inner {
 
     async fn call(self: Arc<Self>, request: CallRequest) -> Delivery {
         // The first gate, before anything is said about what exists.
-        let locked = {
-            let vault = self.vault.read().unwrap_or_else(PoisonError::into_inner);
-            vault.state() == VaultState::Locked || vault.latched()
-        };
-        if locked {
-            self.prepared.forget();
+        if self.is_locked() {
             return self.refusal(Code::VaultLocked, Some(request.operation));
         }
         let connection = self.connections.get(&request.operation.connection).cloned();
@@ -292,7 +308,11 @@ impl Inner {
         if let Some(keys) = &keys {
             match self.meet(keys, &canonical, &watcher).await {
                 Meeting::Other(delivery) => return *delivery,
-                Meeting::KeyReused => call_key_reused = true,
+                Meeting::KeyReused => {
+                    // It carries out nothing, so nobody may meet it.
+                    under_way.leave();
+                    call_key_reused = true;
+                }
                 Meeting::First => {}
             }
         }
@@ -374,27 +394,30 @@ impl Inner {
         canonical: &str,
         own: &watch::Receiver<Option<State>>,
     ) -> Meeting {
-        let mut first = {
-            let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-            match under_way.get(&keys.exact) {
-                Some(first) => Some(first.clone()),
-                None => {
+        loop {
+            let first = {
+                let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+                let first = under_way.get(&keys.exact).and_then(|going| going.last()).cloned();
+                if first.is_none() {
                     for key in keys.all() {
-                        under_way.insert(key, own.clone());
+                        let going = Going { exact: keys.exact, state: own.clone() };
+                        under_way.entry(key).or_default().push(going);
                     }
-                    None
                 }
+                first
+            };
+            let Some(mut first) = first else { break };
+            // No id is shown before its acceptance is durable. A first that ends without ever being on
+            // record was no first.
+            let state = first.state.wait_for(Option::is_some).await.ok().and_then(|state| state.clone());
+            if let Some(state) = state {
+                return Meeting::Other(Box::new(self.answer(&state, true)));
             }
-        };
-        if let Some(first) = &mut first {
-            // No id is shown before its acceptance is durable.
-            let state = first.wait_for(Option::is_some).await.ok().and_then(|state| state.clone());
-            return Meeting::Other(Box::new(match state {
-                Some(state) => self.answer(&state, true),
-                None => self.refusal(Code::Internal, None),
-            }));
+            // Its entry goes with it, on a thread that may not have come to that yet.
+            tokio::task::yield_now().await;
         }
         match self.remembered(keys, canonical) {
+            Ok(None) if self.is_key_taken(keys) => Meeting::KeyReused,
             Ok(None) => Meeting::First,
             Ok(Some(Remembered::Same(state))) => Meeting::Other(Box::new(self.answer(&state, true))),
             Ok(Some(Remembered::OtherInput)) => Meeting::KeyReused,
@@ -405,24 +428,60 @@ impl Inner {
         }
     }
 
-    /// The journal's memory of this intent. After not attempted or rejected it is tried anew.
+    /// Whether the caller's key is in use for another input right now.
+    fn is_key_taken(&self, keys: &IntentKeys) -> bool {
+        let under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let going = keys.call_key.and_then(|key| under_way.get(&key));
+        going.is_some_and(|going| going.iter().any(|other| other.exact != keys.exact))
+    }
+
+    /// The journal's memory of this intent. After not attempted or rejected it is tried anew; one that
+    /// was refused hides none that was not.
     fn remembered(&self, keys: &IntentKeys, canonical: &str) -> Result<Option<Remembered>, ReadError> {
-        if let Some(id) = self.journal.intent(&keys.exact)?
-            && let Some(state) = self.state(&id)?
-        {
-            return Ok(match state.outcome() {
-                Outcome::Committed | Outcome::Unknown => Some(Remembered::Same(Box::new(state))),
-                Outcome::NotAttempted | Outcome::Rejected => None,
-            });
+        let mut newest: Option<Box<State>> = None;
+        for id in self.journal.intents(&keys.exact)? {
+            let Some(state) = self.state(&id)? else { continue };
+            let counts = match state.outcome() {
+                Outcome::Committed | Outcome::Unknown => true,
+                Outcome::NotAttempted | Outcome::Rejected => false,
+            };
+            if counts && newest.as_ref().is_none_or(|other| other.accepted.at <= state.accepted.at) {
+                newest = Some(Box::new(state));
+            }
         }
-        if let Some(key) = &keys.call_key
-            && let Some(id) = self.journal.intent(key)?
-            && let Some(state) = self.state(&id)?
-            && state.accepted.input != Digest::of_bytes(canonical.as_bytes())
-        {
-            return Ok(Some(Remembered::OtherInput));
+        if let Some(state) = newest {
+            return Ok(Some(Remembered::Same(state)));
+        }
+        let input = Digest::of_bytes(canonical.as_bytes());
+        if let Some(key) = &keys.call_key {
+            for id in self.journal.intents(key)? {
+                if self.state(&id)?.is_some_and(|state| state.accepted.input != input) {
+                    return Ok(Some(Remembered::OtherInput));
+                }
+            }
         }
         Ok(None)
+    }
+}
+
+/// A call that is under way.
+#[derive(Clone)]
+struct Going {
+    /// Its intent, key included.
+    exact: Digest,
+    /// Its newest durable state.
+    state: watch::Receiver<Option<State>>,
+}
+
+/// The sole right to ask for an invocation's fate.
+pub(crate) struct Claim {
+    inner: Arc<Inner>,
+    id: RequestId,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.inner.asking.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
     }
 }
 
@@ -433,16 +492,25 @@ struct UnderWay<'a> {
     own: watch::Receiver<Option<State>>,
 }
 
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
+impl UnderWay<'_> {
+    /// Nobody meets this call any more.
+    fn leave(&self) {
         let Some(keys) = self.keys else { return };
         let mut under_way = self.inner.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         for key in keys.all() {
-            // A newer call with another key may have taken the keyless place.
-            if under_way.get(&key).is_some_and(|held| held.same_channel(&self.own)) {
-                under_way.remove(&key);
+            if let Some(going) = under_way.get_mut(&key) {
+                going.retain(|other| !other.state.same_channel(&self.own));
+                if going.is_empty() {
+                    under_way.remove(&key);
+                }
             }
         }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.leave();
     }
 }
 

@@ -129,7 +129,7 @@ impl Run {
     }
 
     fn is_clean(&self, bytes: &[u8]) -> bool {
-        self.scratch.guard.as_ref().is_none_or(|guard| guard.is_clean(bytes))
+        !self.scratch.blind && self.scratch.guards.iter().all(|guard| guard.is_clean(bytes))
     }
 }
 

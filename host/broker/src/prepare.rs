@@ -14,7 +14,7 @@ use proofport_core::exchange::{Exchange, Header, HttpRequest, Request, Response,
 use proofport_core::id::IdempotencyKey;
 use proofport_core::time::UnixMillis;
 use proofport_core::verdict::Step;
-use proofport_egress::{HttpExchange, HttpTarget, Loaded, Outgoing, SetupDeadlines};
+use proofport_egress::{Guard, HttpExchange, HttpTarget, Loaded, Outgoing, SetupDeadlines};
 use proofport_journal::{Body, BodyKind};
 use std::sync::Arc;
 
@@ -93,7 +93,8 @@ impl Run {
     }
 
     pub(crate) async fn exchange_query(&mut self, loaded: Loaded) -> HttpExchange {
-        let exchange = loaded.exchange(&self.exchange_options(), Arc::new(())).await;
+        let mut exchange = loaded.exchange(&self.exchange_options(), Arc::new(())).await;
+        self.screen(&mut exchange);
         self.note(&exchange);
         exchange
     }
@@ -118,6 +119,11 @@ impl Run {
                 Ok(connected) => connected,
                 Err(inputs) => return inputs,
             };
+        if self.inner.is_locked() {
+            // It was locked while the connection was made; nothing of the effect has left.
+            inputs.push(refuse::refused(Code::VaultLocked, StopDetail::None));
+            return inputs;
+        }
         let request = Request::Http(request);
         let fingerprint = request.fingerprint();
         // What is stored is what is sent, should it ever be sent again.
@@ -130,7 +136,11 @@ impl Run {
         let ready = Readiness {
             request: fingerprint,
             peer,
-            key: key.and_then(|key| key_use(&self.scratch.contract.as_ref()?.repeat, key, connection, now)),
+            key: key.and_then(|key| {
+                // The remote forgets by real time: a clock that once ran ahead must not lengthen that.
+                let first = now.min(self.inner.clock.now());
+                key_use(&self.scratch.contract.as_ref()?.repeat, key, connection, first)
+            }),
             lease_millis,
         };
         self.scratch.loaded = Some((loaded, request));
@@ -155,7 +165,9 @@ impl Run {
         let credential = self.credential_for(connection, &send.request).map_err(|input| vec![*input])?;
         let outgoing = Outgoing::prepare(&request, extra, credential.as_deref())
             .map_err(|unsendable| vec![refuse::breach(&unsendable.to_string())])?;
-        self.scratch.guard = Some(outgoing.guard());
+        if credential.is_some() {
+            self.guard_against(outgoing.guard());
+        }
         let target = HttpTarget {
             origin: request.origin.clone(),
             trust: connection.trust.clone(),
@@ -185,6 +197,13 @@ impl Run {
                 inputs.push(refuse::breach(&wrong.to_string()));
                 Err(inputs)
             }
+        }
+    }
+
+    /// From now on every answer, and what is delivered, is searched by this too.
+    pub(crate) fn guard_against(&mut self, guard: Arc<Guard>) {
+        if !self.scratch.guards.iter().any(|known| Arc::ptr_eq(known, &guard)) {
+            self.scratch.guards.push(guard);
         }
     }
 

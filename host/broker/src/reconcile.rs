@@ -1,6 +1,7 @@
 //! Asking the remote what became of an effect. Only queries leave; what settles carries the source
 //! `remote_query`, and the first evidence stays as it was.
 
+use crate::ask::NotRecognised;
 use crate::broker::{Broker, Delivery, ReadError};
 use crate::connection::Connection;
 use crate::judge::found;
@@ -8,10 +9,11 @@ use crate::prepare::Connected;
 use crate::run::{Run, RunError};
 use crate::validate::{MOST_STEPS, rules};
 use proofport_core::call::{Call, DispatchFacts};
+use proofport_core::ceiling::Ceiling;
 use proofport_core::classify::{Judgement, Reading, code_of};
 use proofport_core::contract::{Outcome, Reason, Role, Source};
 use proofport_core::decide::{Input, Judged};
-use proofport_core::event::{QueryFacts, QueryPurpose, ResultFacts};
+use proofport_core::event::{EventKind, QueryFacts, QueryPurpose, ResultFacts};
 use proofport_core::evidence::{Cause, HttpEvidence};
 use proofport_core::exchange::{Exchange, Request, Response};
 use proofport_core::id::RequestId;
@@ -29,6 +31,9 @@ pub enum ReconcileError {
     /// The vault is locked.
     #[error("the vault is locked; unlock it first")]
     VaultLocked,
+    /// It is being carried out, or somebody else is asking.
+    #[error("it is being carried out or reconciled right now; look again in a moment")]
+    UnderWay,
     /// Its outcome is not unknown.
     #[error("there is nothing to reconcile: the outcome is {0}")]
     NotUnknown(Outcome),
@@ -74,7 +79,16 @@ impl Broker {
     /// When it can't be asked. Nothing changed then, except that queries may be on record.
     pub async fn reconcile(&self, id: &RequestId) -> Result<Delivery, ReconcileError> {
         let inner = self.inner();
-        let Some(state) = inner.state(id)? else { return Err(ReconcileError::NoSuchInvocation) };
+        if inner.is_locked() {
+            return Err(ReconcileError::VaultLocked);
+        }
+        let _claim = inner.claim(*id).ok_or(ReconcileError::UnderWay)?;
+        let history = inner.journal.history(id)?;
+        let state = State::replay(history.iter().map(|recorded| &recorded.event)).map_err(ReadError::from)?;
+        let Some(state) = state else { return Err(ReconcileError::NoSuchInvocation) };
+        if state.active().is_some() {
+            return Err(ReconcileError::UnderWay);
+        }
         if state.outcome() != Outcome::Unknown || !state.dispatched() {
             return Err(ReconcileError::NotUnknown(state.outcome()));
         }
@@ -93,12 +107,16 @@ impl Broker {
         let request = inner.journal.body(id, BodyKind::Request)?.ok_or(ReconcileError::RecordMissing)?;
         let request: Request = serde_json::from_slice(&request).map_err(|_| ReconcileError::RecordMissing)?;
         let canonical = String::from_utf8(input.to_vec()).map_err(|_| ReconcileError::RecordMissing)?;
-        let last = state.attempts.last().map(|attempt| attempt.dispatch.at).unwrap_or_default();
+        // Absence is proof only so long after the last moment at which the effect could have left.
+        let ends = history.iter().filter(|recorded| recorded.event.kind() == EventKind::AttemptEnded);
+        let last = ends.map(|recorded| recorded.at).max().unwrap_or(inner.now());
         let waited = inner.now().seconds_since(last);
         let call = call_of(&state, &connection, canonical)?;
         let facts = facts_of(&state, request, inner.now());
         let mut run = Run::resume(Arc::clone(inner), Arc::clone(&connection), state);
+        run.guard_against_dispatched(&connection);
         let verdict = run.ask_for_fate(&connection, &call, &facts).await?;
+        run.check_ground(&verdict)?;
         if found(&verdict, settles_after, waited) != Outcome::Unknown {
             let judged = run.reconciled(&connection, verdict);
             run.learn(Input::Reconciled(Box::new(judged)))?;
@@ -194,6 +212,36 @@ impl Run {
                 }
             }
         }
+    }
+
+    /// What was injected at dispatch may come back in an answer to a query.
+    fn guard_against_dispatched(&mut self, connection: &Connection) {
+        match self.dispatched_guard(connection) {
+            Ok(Some(guard)) => self.guard_against(guard),
+            Ok(None) => {}
+            // It can't be recognised any more, so nothing that the queries bring is handed out.
+            Err(NotRecognised) => self.scratch.blind = true,
+        }
+    }
+
+    /// A claim needs ground: a complete answer, of the verified origin, to a query of this
+    /// reconciliation, that is no refusal to answer.
+    fn check_ground(&self, verdict: &Verdict) -> Result<(), ReconcileError> {
+        let nothing = |why: &str| Err(ReconcileError::NothingLearnt(why.to_owned()));
+        if verdict.outcome == Outcome::Unknown {
+            return Ok(());
+        }
+        let (Some(query), Some(binding)) = (self.state.queries.last(), &self.state.binding) else {
+            return nothing("the connector claimed something without asking");
+        };
+        if self.scratch.history.is_empty() {
+            return nothing("the connector claimed something without asking");
+        }
+        let refused = matches!(query.evidence.status, Some(401 | 403 | 407 | 408 | 421 | 425 | 429));
+        if refused || Ceiling::of(&query.evidence, &binding.contract) != Ceiling::Any {
+            return nothing("the remote did not answer the question");
+        }
+        Ok(())
     }
 
     /// What the queries proved.

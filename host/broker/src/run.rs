@@ -32,6 +32,8 @@ pub(crate) struct Run {
     pub(crate) bodies: Vec<Body>,
     intents: Vec<(Digest, RequestId)>,
     publish: watch::Sender<Option<State>>,
+    /// Whether this run's protected record is the invocation's: a reconciliation leaves the first one.
+    protects: bool,
     pub(crate) scratch: Scratch,
 }
 
@@ -56,8 +58,10 @@ pub(crate) struct Scratch {
     pub(crate) loaded: Option<(Loaded, Request)>,
     /// The effect's exchange.
     pub(crate) exchange: Option<HttpExchange>,
-    /// What recognises the injected secret.
-    pub(crate) guard: Option<Arc<Guard>>,
+    /// What recognises every secret that was injected in this invocation.
+    pub(crate) guards: Vec<Arc<Guard>>,
+    /// Whether a secret was injected that can't be recognised any more: then nothing is delivered.
+    pub(crate) blind: bool,
     /// The result's value, as its stored bytes parse.
     pub(crate) result: Option<Value>,
     pub(crate) protected: Protected,
@@ -79,7 +83,8 @@ impl Scratch {
             asked_delay: None,
             loaded: None,
             exchange: None,
-            guard: None,
+            guards: Vec::new(),
+            blind: false,
             result: None,
             protected: Protected::default(),
         }
@@ -117,14 +122,32 @@ impl Run {
             bodies.push(Body { kind: BodyKind::Input, bytes: canonical.clone().into_bytes() });
         }
         let scratch = Scratch { input, canonical, ..Scratch::new(connection) };
-        Ok(Self { inner, state, pending: vec![event], bodies, intents: Vec::new(), publish, scratch })
+        Ok(Self {
+            inner,
+            state,
+            pending: vec![event],
+            bodies,
+            intents: Vec::new(),
+            publish,
+            protects: true,
+            scratch,
+        })
     }
 
     /// An invocation whose effect was dispatched before, for asking what became of it.
     pub(crate) fn resume(inner: Arc<Inner>, connection: Arc<Connection>, state: State) -> Self {
         let (publish, _) = watch::channel(None);
         let scratch = Scratch::new(Some(connection));
-        Self { inner, state, pending: Vec::new(), bodies: Vec::new(), intents: Vec::new(), publish, scratch }
+        Self {
+            inner,
+            state,
+            pending: Vec::new(),
+            bodies: Vec::new(),
+            intents: Vec::new(),
+            publish,
+            protects: false,
+            scratch,
+        }
     }
 
     /// Remembers this invocation under these intents, in the commit that makes it durable.
@@ -181,19 +204,16 @@ impl Run {
         }
         let events = std::mem::take(&mut self.pending);
         let has = |kind: EventKind| events.iter().any(|event| event.kind() == kind);
-        let open = match (has(EventKind::DispatchStarted), has(EventKind::AttemptEnded)) {
-            (true, false) => Some(true),
-            (_, true) => Some(false),
-            (false, false) => None,
-        };
+        let (dispatches, ends) = (has(EventKind::DispatchStarted), has(EventKind::AttemptEnded));
         self.keep_protected();
         let batch = Batch {
             invocation: Some(self.state.accepted.request_id),
             at: self.inner.now(),
             events,
             bodies: std::mem::take(&mut self.bodies),
-            intents: std::mem::take(&mut self.intents),
-            open,
+            // What never reached its dispatch is tried anew, so it need not be remembered.
+            intents: if dispatches { std::mem::take(&mut self.intents) } else { Vec::new() },
+            open: (dispatches || ends).then_some(!ends),
         };
         self.inner.append(batch).await?;
         self.publish.send_replace(Some(self.state.clone()));
@@ -217,7 +237,8 @@ impl Run {
             return Input::Recovered;
         };
         let options = self.exchange_options();
-        let exchange = loaded.exchange(&options, Arc::new(WireProbe(Arc::clone(&self.inner)))).await;
+        let mut exchange = loaded.exchange(&options, Arc::new(WireProbe(Arc::clone(&self.inner)))).await;
+        self.screen(&mut exchange);
         self.note(&exchange);
         let evidence = exchange.evidence.clone();
         if let Some(response) = &exchange.response {
@@ -247,6 +268,18 @@ impl Run {
         }
     }
 
+    /// The egress searched the answer for the secret of its own request; here it is searched for those
+    /// of the invocation's other requests. A find withholds it.
+    pub(crate) fn screen(&self, exchange: &mut HttpExchange) {
+        let Some(response) = &exchange.response else { return };
+        let clean = |bytes: &[u8]| self.scratch.guards.iter().all(|guard| guard.is_clean(bytes));
+        let headers = response.headers.iter().all(|header| clean(header.value.as_bytes()));
+        if !(headers && clean(&response.body)) {
+            exchange.response = None;
+            exchange.evidence.withheld = true;
+        }
+    }
+
     /// What operators get to see of an exchange, beyond the evidence.
     pub(crate) fn note(&mut self, exchange: &HttpExchange) {
         let protected = &mut self.scratch.protected;
@@ -258,7 +291,8 @@ impl Run {
     fn keep_protected(&mut self) {
         // At dispatch the request itself is kept; what there is to say beside it comes with the end.
         let ended = self.state.attempts.last().is_some_and(|attempt| attempt.end.is_some());
-        if !(ended || self.state.stopped.is_some() || self.state.settled.is_some()) {
+        let over = ended || self.state.stopped.is_some() || self.state.settled.is_some();
+        if !(over && self.protects) {
             return;
         }
         if let Ok(bytes) = serde_json::to_vec(&self.scratch.protected) {

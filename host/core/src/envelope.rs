@@ -185,8 +185,15 @@ impl Envelope {
     /// The answer that this record gives. `result` is used only when it goes with the record.
     #[must_use]
     pub fn of(state: &State, result: Option<RemoteData>, repeated: bool, now: UnixMillis) -> Self {
-        let claim = project(state, now);
         let deliverable = matches!(state.result, Some(ResultFacts::Output { .. }));
+        let mut claim = project(state, now);
+        if claim.ok && deliverable && result.is_none() {
+            // It was stored, and now it can't be read: a success without its result is none.
+            claim.ok = false;
+            claim.code = Some(Code::ResultUnavailable);
+            claim.phase = Phase::ResultDelivery;
+            claim.action = Some(Action::StopAndReport);
+        }
         Self {
             ok: claim.ok,
             schema: EnvelopeSchema::V1,
@@ -265,8 +272,8 @@ impl Envelope {
             }),
             outcome: match row.outcome {
                 OutcomeRule::Is(outcome) => Some(outcome),
-                OutcomeRule::AsProved => Some(Outcome::NotAttempted),
-                OutcomeRule::Nothing => None,
+                // Without a record nothing is proved, and nothing is said.
+                OutcomeRule::AsProved | OutcomeRule::Nothing => None,
             },
             retry,
             retry_owner: match retry {

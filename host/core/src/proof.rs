@@ -135,7 +135,7 @@ impl State {
             Source::RemoteQuery if self.effect() == Some(Effect::Read) => {
                 self.was_queried(QueryPurpose::Read)
             }
-            Source::RemoteQuery => self.dispatched() && self.was_queried(QueryPurpose::Reconcile),
+            Source::RemoteQuery => self.dispatched() && self.was_answered(),
             Source::OperatorAttested => self.dispatched(),
             Source::RemoteResponse | Source::TransportObserved => {
                 self.dispatched() && known == settlement.outcome
@@ -146,6 +146,12 @@ impl State {
             && agrees(settlement.code, settlement.outcome)
             && self.settled.is_none()
             && (!known.is_settled() || known == settlement.outcome)
+    }
+
+    /// Whether the newest query of a reconciliation got a complete answer of the verified origin.
+    fn was_answered(&self) -> bool {
+        let newest = self.queries.iter().rev().find(|query| query.purpose == QueryPurpose::Reconcile);
+        newest.is_some_and(|query| query.evidence.completion.is_some() && query.evidence.from_origin)
     }
 
     /// Whether a query with this purpose is in the record. A query is a read's only where the

@@ -131,7 +131,7 @@ impl End {
                 }
                 sealed |= !batch.bodies.is_empty();
                 for (key, invocation) in &batch.intents {
-                    intents.insert(key.as_bytes(), invocation.as_bytes())?;
+                    intents.insert(&tables::intent_key(key, invocation), ())?;
                 }
                 match (&batch.invocation, batch.open) {
                     (Some(id), Some(true)) => drop(open.insert(id.as_bytes(), ())?),

@@ -86,14 +86,22 @@ impl Journal {
         self.shared.opener.is_locked()
     }
 
-    /// The invocation that carries out the intent with this key.
+    /// The invocations that carry out, or carried out, the intent with this key, in no meaningful order.
     ///
     /// # Errors
     /// When reading fails.
-    pub fn intent(&self, key: &Digest) -> Result<Option<RequestId>, JournalError> {
+    pub fn intents(&self, key: &Digest) -> Result<Vec<RequestId>, JournalError> {
+        let first = tables::intent_key(key, &RequestId::from_random([0; 16]));
+        let last = tables::intent_key(key, &RequestId::from_random([0xFF; 16]));
         self.reading(|transaction| {
             let intents = transaction.open_table(INTENTS)?;
-            Ok(intents.get(key.as_bytes())?.map(|id| RequestId::from_random(*id.value())))
+            let mut found = Vec::new();
+            for entry in intents.range::<&[u8; 48]>(&first..=&last)? {
+                let mut id = [0; 16];
+                id.copy_from_slice(&entry?.0.value()[32..]);
+                found.push(RequestId::from_random(id));
+            }
+            Ok(found)
         })
     }
 

@@ -2,6 +2,7 @@
 
 use crate::error::JournalError;
 use crate::keys::Authenticator;
+use proofport_core::digest::Digest;
 use proofport_core::id::RequestId;
 use redb::{
     Database, Durability, Key, ReadTransaction, ReadableDatabase as _, ReadableTable as _, TableDefinition,
@@ -18,9 +19,9 @@ pub(crate) const HEADS: TableDefinition<'static, &'static [u8], u64> = TableDefi
 pub(crate) const BODIES: TableDefinition<'static, (u64, u16), &'static [u8]> = TableDefinition::new("bodies");
 /// Epoch → the key of its bodies, wrapped to the recipient.
 pub(crate) const EPOCHS: TableDefinition<'static, u64, &'static [u8]> = TableDefinition::new("epochs");
-/// Key of an intent → the invocation that carries it out.
-pub(crate) const INTENTS: TableDefinition<'static, &'static [u8; 32], &'static [u8; 16]> =
-    TableDefinition::new("intents");
+/// Key of an intent, then an invocation that carries it out. There may be several: one that was refused
+/// must not hide one that was not.
+pub(crate) const INTENTS: TableDefinition<'static, &'static [u8; 48], ()> = TableDefinition::new("intents");
 /// Invocations whose fate is open.
 pub(crate) const OPEN: TableDefinition<'static, &'static [u8; 16], ()> = TableDefinition::new("open");
 /// What the file is.
@@ -33,6 +34,14 @@ const KEY_CHECK: &str = "key";
 /// The key in [`HEADS`]: an invocation's bytes, or nothing for the host's own events.
 pub(crate) fn head_key(invocation: Option<&RequestId>) -> &[u8] {
     invocation.map_or(&[], |id| id.as_bytes())
+}
+
+/// The key in [`INTENTS`].
+pub(crate) fn intent_key(intent: &Digest, invocation: &RequestId) -> [u8; 48] {
+    let mut key = [0; 48];
+    key[..32].copy_from_slice(intent.as_bytes());
+    key[32..].copy_from_slice(invocation.as_bytes());
+    key
 }
 
 /// A transaction of the only kind that the journal makes.

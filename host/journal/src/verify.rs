@@ -10,7 +10,7 @@ use proofport_core::time::UnixMillis;
 use redb::{
     Database, ReadTransaction, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _,
 };
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What a whole journal holds, after everything in it verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) fn whole(database: &Database, authenticator: &Authenticator) -> Resul
 #[derive(Default)]
 struct Expected {
     heads: HashMap<Option<RequestId>, u64>,
-    intents: HashMap<Digest, RequestId>,
+    intents: HashSet<(Digest, RequestId)>,
     open: BTreeSet<RequestId>,
     bodies: u64,
     last_seq: u64,
@@ -106,7 +106,7 @@ impl Expected {
         let intents = transaction.open_table(INTENTS)?;
         agree &= intents.len()? == self.intents.len() as u64;
         for (key, id) in &self.intents {
-            agree &= intents.get(key.as_bytes())?.is_some_and(|stored| stored.value() == id.as_bytes());
+            agree &= intents.get(&tables::intent_key(key, id))?.is_some();
         }
         let open = transaction.open_table(OPEN)?;
         agree &= open.len()? == self.open.len() as u64;

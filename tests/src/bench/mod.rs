@@ -7,8 +7,11 @@ pub mod peer;
 use crate::rig::{self, Open, Rig, Wanted};
 use load::Load;
 use proofport_broker::{NoProbe, SystemClock};
+use proofport_core::digest::Digest;
+use proofport_core::event::{Event, EventKind};
+use proofport_core::id::RequestId;
 use proofport_core::origin::Origin;
-use proofport_journal::Batch;
+use proofport_journal::{Batch, Body, BodyKind, Recorded};
 use serde::Serialize;
 use std::io::Write as _;
 use std::path::Path;
@@ -151,23 +154,41 @@ async fn hosts(open: Open) -> std::io::Result<(Sandbox, Vec<Load>)> {
     Ok((Sandbox { micros_per_step_p50, fuel_per_step: fuel }, loads))
 }
 
-/// What one commit of about a call's size costs, alone.
+/// What one durable commit costs alone: half of what the two of a call cost, with a real call's events
+/// and bodies of the same sizes.
 async fn commit_p50(open: &Open) -> std::io::Result<u64> {
+    let envelope = open.call_with("act", "{}", Some("model")).await;
+    let model = envelope.request_id().ok_or_else(|| std::io::Error::other("no id"))?;
+    let journal = open.broker.journal();
+    let history = journal.history(&model).map_err(std::io::Error::other)?;
+    let dispatched = |recorded: &Recorded| recorded.event.kind() == EventKind::DispatchStarted;
+    let before = history.iter().position(dispatched).map_or(history.len(), |last| last + 1);
+    let events: Vec<Event> = history.into_iter().map(|recorded| recorded.event).collect();
+    let (first, second) = events.split_at(before);
+    let body = |kind: BodyKind| -> std::io::Result<Body> {
+        let bytes = journal.body(&model, kind).map_err(std::io::Error::other)?;
+        Ok(Body { kind, bytes: bytes.map(|bytes| bytes.to_vec()).unwrap_or_default() })
+    };
     let mut times = Vec::new();
-    for _ in 0..200 {
-        let batch = Batch {
-            invocation: None,
+    for i in 0..300_u32 {
+        let mut random = [0; 16];
+        // Spread over the key space as random ids are.
+        random.copy_from_slice(&Digest::of_bytes(&i.to_be_bytes()).as_bytes()[..16]);
+        let id = RequestId::from_random(random);
+        let batch = |events: &[Event], bodies: Vec<Body>, opens: bool| Batch {
+            invocation: Some(id),
             at: rig::now(),
-            events: vec![proofport_core::event::Event::Host(
-                proofport_core::event::HostEvent::VaultStateChanged { locked: false },
-            )],
-            bodies: Vec::new(),
-            intents: Vec::new(),
-            open: None,
+            events: events.to_vec(),
+            bodies,
+            intents: if opens { vec![(Digest::of_bytes(&random), id)] } else { Vec::new() },
+            open: Some(opens),
         };
+        let begun = batch(first, vec![body(BodyKind::Input)?, body(BodyKind::Request)?], true);
+        let ended = batch(second, vec![body(BodyKind::Result)?, body(BodyKind::Protected)?], false);
         let start = Instant::now();
-        open.broker.journal().append(batch).await.map_err(std::io::Error::other)?;
-        times.push(start.elapsed());
+        journal.append(begun).await.map_err(std::io::Error::other)?;
+        journal.append(ended).await.map_err(std::io::Error::other)?;
+        times.push(start.elapsed() / 2);
     }
     times.sort();
     Ok(micros(times[times.len() / 2]))
@@ -225,7 +246,11 @@ fn print(report: &Report) -> std::io::Result<()> {
             )?;
         }
     }
-    writeln!(out, "durable commit alone: {} µs p50", report.durable_commit_p50_micros)?;
+    writeln!(
+        out,
+        "durable commit of a call's events and bodies, alone: {} µs p50",
+        report.durable_commit_p50_micros
+    )?;
     writeln!(
         out,
         "sandbox: {:.1} µs and {} units of fuel a step",

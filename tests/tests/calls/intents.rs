@@ -90,3 +90,42 @@ async fn a_call_in_flight_is_met() {
     assert_eq!(first.request_id(), second.request_id());
     assert_eq!(peer.effects(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_call_with_a_key_hides_no_unknown_one() {
+    let lost = Script(vec![Act::ReadRequest, Act::Effect, Act::Close]);
+    let refused = Script(vec![Act::ReadRequest, Act::Send(REFUSED.into()), Act::Close]);
+    let (peer, rig) = rig(each(vec![lost, refused])).await;
+    let open = rig.open().await;
+    let unknown = open.call("act", "{}").await;
+    assert_eq!(unknown.outcome(), Some(Outcome::Unknown));
+    let rejected = open.call_with("act", "{}", Some("other")).await;
+    assert_eq!(rejected.outcome(), Some(Outcome::Rejected));
+    let again = open.call("act", "{}").await;
+    assert_eq!((again.request_id(), again.repeated()), (unknown.request_id(), true));
+    assert_eq!((peer.effects(), peer.accepted()), (1, 2));
+    open.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_at_once_are_one() {
+    let (peer, rig) = rig(each(vec![])).await;
+    let open = std::sync::Arc::new(rig.open().await);
+    for round in 0..10 {
+        let input = format!("{{\"round\":{round}}}");
+        let lanes = (0..12).map(|_| {
+            let (open, input) = (std::sync::Arc::clone(&open), input.clone());
+            tokio::spawn(async move { open.call("act", &input).await })
+        });
+        let mut ids = Vec::new();
+        for lane in lanes.collect::<Vec<_>>() {
+            let envelope = lane.await.unwrap();
+            assert_ne!(envelope.code(), Some(Code::Internal), "{envelope:?}");
+            assert_ne!(envelope.outcome(), Some(Outcome::NotAttempted), "{envelope:?}");
+            ids.push(envelope.request_id().unwrap());
+        }
+        ids.dedup();
+        assert_eq!(ids.len(), 1, "round {round}");
+        assert_eq!(peer.effects(), round + 1);
+    }
+}

@@ -11,4 +11,5 @@ mod commits;
 mod field;
 mod hostile;
 mod intents;
+mod reconcile;
 mod stripe;

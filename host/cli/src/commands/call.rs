@@ -105,6 +105,7 @@ pub(super) async fn reconcile(app: &App, id: RequestId) -> anyhow::Result<u8> {
         }
         Err(
             error @ (ReconcileError::NotUnknown(_)
+            | ReconcileError::UnderWay
             | ReconcileError::NotDeclared
             | ReconcileError::BindingChanged
             | ReconcileError::RecordMissing

@@ -144,7 +144,20 @@ fn an_answer_decides_the_exit_status() {
     let check = |standing: Standing, way: Way, expected: u8| {
         let effect = if way == Way::Read { Effect::Read } else { Effect::Write };
         let state: State = fold(&reach(standing, way, &contract(effect, Repeat::Idempotent)).unwrap());
-        assert_eq!(Envelope::of(&state, None, false, START).exit_status_of_program(), expected, "{standing}");
+        let result = Some(RemoteData::checked(json!({"id": "ch_1"})));
+        assert_eq!(
+            Envelope::of(&state, result, false, START).exit_status_of_program(),
+            expected,
+            "{standing}"
+        );
+        if expected == 0 {
+            // A success whose stored result can't be read any more is none.
+            let without = Envelope::of(&state, None, false, START);
+            assert_eq!(
+                (without.code(), without.exit_status_of_program()),
+                (Some(Code::ResultUnavailable), 15)
+            );
+        }
     };
     check(Standing::Stored, Way::Write, 0);
     check(Standing::Delivered, Way::Read, 0);
@@ -215,7 +228,7 @@ fn a_pointer_keeps_only_what_the_schema_names() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Every segment of a pointer is a name of the schema's, as RFC 6901 escapes it, or an index.
     #[test]

@@ -21,7 +21,7 @@ const STEPS: usize = 40;
 
 fn config() -> ProptestConfig {
     // A failure prints its shrunk walk; no file is left behind.
-    ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// What may become of an outcome by one event.

@@ -1,7 +1,7 @@
 use super::{CANARY, Home, append, batch, body, digest, id, options, texts};
 use crate::keys::Authenticator;
 use crate::record::{self, Place, Record};
-use crate::tables::{BODIES, HEADS, INTENTS, OPEN, RECORDS};
+use crate::tables::{self, BODIES, HEADS, INTENTS, OPEN, RECORDS};
 use crate::{Batch, BodyKind, Journal, JournalError, JournalKeys};
 use proofport_core::time::UnixMillis;
 use redb::{Database, ReadableTable as _, WriteTransaction};
@@ -209,13 +209,17 @@ fn altered_indexes_are_seen_by_a_whole_verification() {
         transaction.open_table(HEADS).unwrap().remove(&id(3).as_bytes()[..]).unwrap();
     });
     check(&|transaction| {
-        transaction.open_table(INTENTS).unwrap().remove(digest("first").as_bytes()).unwrap();
+        transaction
+            .open_table(INTENTS)
+            .unwrap()
+            .remove(&tables::intent_key(&digest("first"), &id(1)))
+            .unwrap();
     });
     check(&|transaction| {
         transaction
             .open_table(INTENTS)
             .unwrap()
-            .insert(digest("first").as_bytes(), id(2).as_bytes())
+            .insert(&tables::intent_key(&digest("first"), &id(2)), ())
             .unwrap();
     });
     check(&|transaction| {

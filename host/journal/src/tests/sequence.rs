@@ -25,8 +25,8 @@ fn everything_is_there_after_reopening() {
     let history = journal.history(&id(1)).unwrap();
     assert_eq!(texts(&history), [(1, "a".to_owned()), (2, "b".to_owned()), (4, "c".to_owned())]);
     assert_eq!(history.iter().map(|r| r.at.0).collect::<Vec<_>>(), [5000, 5000, 1000]);
-    assert_eq!(journal.intent(&digest("intent")).unwrap(), Some(id(1)));
-    assert_eq!(journal.intent(&digest("another")).unwrap(), None);
+    assert_eq!(journal.intents(&digest("intent")).unwrap(), [id(1)]);
+    assert_eq!(journal.intents(&digest("another")).unwrap(), []);
     assert_eq!(journal.open_invocations().unwrap(), [id(1)]);
     assert!(journal.history(&id(9)).unwrap().is_empty());
     assert_eq!(append(&journal, batch(1, &["d"])).first_seq, 5, "the sequence goes on");
@@ -58,7 +58,7 @@ fn the_open_set_and_intents_follow_the_batches() {
         |of, open, intent: &str| Batch { open, intents: vec![(digest(intent), id(of))], ..batch(of, &["x"]) };
     append(&journal, with(1, Some(true), "same"));
     append(&journal, with(2, Some(true), "same"));
-    assert_eq!(journal.intent(&digest("same")).unwrap(), Some(id(2)), "the later one");
+    assert_eq!(journal.intents(&digest("same")).unwrap(), [id(1), id(2)], "neither hides the other");
     assert_eq!(journal.open_invocations().unwrap(), [id(1), id(2)]);
     append(&journal, batch(1, &["still open"]));
     append(&journal, with(2, Some(false), "other"));
