@@ -27,7 +27,7 @@ const BELOW_GATEWAY: [&str; 6] = [
 /// What the core may use from elsewhere: words, digests, addresses. Nothing that does input or output,
 /// reads a clock or makes random numbers.
 const CORE_USES: [&str; 8] =
-    ["data-encoding", "ipnet", "schemars", "serde", "serde_json", "sha2", "thiserror", "zeroize"];
+    ["data-encoding", "schemars", "serde", "serde_json", "sha2", "thiserror", "zeroize"];
 
 /// What must not be below the core by any way.
 const NEVER_BELOW_CORE: [&str; 21] = [
