@@ -26,7 +26,7 @@ const BELOW_GATEWAY: [&str; 6] = [
 
 /// What the core may use from elsewhere: words, digests, addresses. Nothing that does input or output,
 /// reads a clock or makes random numbers.
-const CORE_USES: [&str; 8] =
+const CORE_USES: [&str; 7] =
     ["data-encoding", "schemars", "serde", "serde_json", "sha2", "thiserror", "zeroize"];
 
 /// What must not be below the core by any way.
