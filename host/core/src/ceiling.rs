@@ -1,9 +1,9 @@
 //! The ceiling over a connector's verdict: what the transport proved limits what may be claimed.
 
-use crate::classify::is_before_work;
 use crate::contract::Outcome;
 use crate::evidence::HttpEvidence;
 use crate::manifest::Contract;
+use crate::row::{Row, is_before_work};
 
 /// What a verdict may claim at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,9 @@ impl Ceiling {
     /// The ceiling that this evidence sets under this contract.
     #[must_use]
     pub fn of(evidence: &HttpEvidence, contract: &Contract) -> Self {
+        if Row::of(evidence, contract).refused_on_the_way() {
+            return Self::Nothing;
+        }
         match (evidence.completion, evidence.status) {
             (Some(_), Some(status)) if evidence.from_origin => match status {
                 200..=499 => Self::Any,

@@ -2,9 +2,10 @@
 
 use crate::ceiling::Ceiling;
 use crate::code::Code;
-use crate::contract::{Effect, Outcome, Reason, Repeat, Source};
+use crate::contract::{Effect, Outcome, Reason, Source};
 use crate::evidence::HttpEvidence;
 use crate::manifest::Contract;
+use crate::row::Row;
 use crate::verdict::Verdict;
 
 /// The longest delay asked for by a remote that is passed on, in seconds.
@@ -73,48 +74,7 @@ impl Judgement {
 /// where no verdict stands.
 #[must_use]
 pub fn by_status(status: u16, contract: &Contract) -> (Outcome, Reason) {
-    use Outcome::{Committed, NotAttempted, Rejected, Unknown};
-    if let Repeat::Keyed(keyed) = &contract.repeat
-        && keyed.running_status == Some(status)
-    {
-        return (Unknown, Reason::StillRunning);
-    }
-    let said = by_status_alone(status);
-    match said.0 {
-        // Listing a refusal makes it no other refusal.
-        Rejected => said,
-        Unknown | Committed if is_before_work(status, contract) => (Rejected, Reason::Unavailable),
-        Unknown | Committed | NotAttempted => said,
-    }
-}
-
-/// Whether the contract says that the origin sends this status before any work. It can't say so of a
-/// success, nor of 502 and 504: there an intermediary speaks, of whose doings the origin's
-/// documentation knows nothing.
-pub(crate) fn is_before_work(status: u16, contract: &Contract) -> bool {
-    let may_be = matches!(status, 300..=302 | 304..=501 | 503 | 505..=599);
-    may_be && contract.statuses_before_work.contains(&status)
-}
-
-fn by_status_alone(status: u16) -> (Outcome, Reason) {
-    use Outcome::{Committed, Rejected, Unknown};
-    match status {
-        202 => (Committed, Reason::Accepted),
-        200..=299 => (Committed, Reason::Done),
-        303 => (Committed, Reason::Done),
-        300..=399 => (Unknown, Reason::Unreadable),
-        401 => (Rejected, Reason::Unauthenticated),
-        403 | 407 | 451 => (Rejected, Reason::Forbidden),
-        404 | 410 => (Rejected, Reason::NotFound),
-        408 => (Unknown, Reason::Unavailable),
-        402 | 409 | 423 | 424 => (Rejected, Reason::Conflict),
-        412 | 428 => (Rejected, Reason::PreconditionFailed),
-        421 | 425 | 429 => (Rejected, Reason::RateLimited),
-        400..=499 => (Rejected, Reason::InvalidInput),
-        502..=504 => (Unknown, Reason::Unavailable),
-        500..=599 => (Committed, Reason::RemoteFailed),
-        _ => (Unknown, Reason::Unreadable),
-    }
+    Row::of_status(status, contract).claims()
 }
 
 /// Judges one attempt.
@@ -125,6 +85,18 @@ pub fn judge(
     reading: Reading,
     asked_delay: Option<u32>,
 ) -> Judgement {
+    let row = Row::of(evidence, contract);
+    // A read that got no answer at all was simply not answered.
+    let of_read = contract.effect == Effect::Read;
+    if row.refused_on_the_way() && (!of_read || evidence.completion.is_some()) {
+        let (outcome, reason) = row.claims();
+        let refused = claim(outcome, reason, contract);
+        return Judgement {
+            source: if of_read { refused.source } else { Source::TransportObserved },
+            retry_after_seconds: asked_delay.map(|seconds| seconds.min(LONGEST_RETRY_AFTER)),
+            ..refused
+        };
+    }
     let ceiling = Ceiling::of(evidence, contract);
     let delay = asked_delay.map(|seconds| seconds.min(LONGEST_RETRY_AFTER));
     let status = match (ceiling, evidence.status) {

@@ -1,6 +1,6 @@
 //! Which events an input causes. The host appends them, applies them, and asks what is due.
 
-use crate::classify::Judgement;
+use crate::classify::{Judgement, Reading, judge};
 use crate::code::Code;
 use crate::contract::{Outcome, Source};
 use crate::digest::Digest;
@@ -10,6 +10,7 @@ use crate::event::{
     StopDetail,
 };
 use crate::evidence::{Cause, HttpEvidence, PeerIdentity, SetupAttempt};
+use crate::origin::Origin;
 use crate::project::last_boundary;
 use crate::state::{IllegalEvent, Standing, State};
 use crate::time::UnixMillis;
@@ -33,6 +34,13 @@ pub enum Input {
     Exchanged(Box<HttpEvidence>),
     /// The effect's answer, or its lack, was judged.
     Judged(Box<Judged>),
+    /// The effect's complete answer sends it on to an origin that the connection lists for that.
+    Redirected {
+        /// What was seen.
+        evidence: Box<HttpEvidence>,
+        /// Where to.
+        to: Origin,
+    },
     /// A read's last answer was judged.
     ReadJudged(Box<Judged>),
     /// A reconciliation's queries were judged.
@@ -63,6 +71,8 @@ pub struct Readiness {
     pub key: Option<KeyUse>,
     /// How long the right to dispatch lasts, in milliseconds.
     pub lease_millis: u64,
+    /// Where the attempt before was redirected to, if this one follows it.
+    pub follows: Option<Origin>,
 }
 
 /// A judgement and the result that goes with it.
@@ -103,6 +113,7 @@ pub fn propose(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
         Input::Ready(ready) => dispatch(state, *ready, now),
         Input::Exchanged(evidence) => exchanged(state, &evidence),
         Input::Judged(judged) => judged_effect(state, *judged),
+        Input::Redirected { evidence, to } => redirected(state, *evidence, to, now),
         Input::ReadJudged(judged) => judged_read(*judged),
         Input::Reconciled(judged) => reconciled(*judged),
         Input::Attested { outcome, reason } => vec![
@@ -151,22 +162,58 @@ pub fn propose(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
     }
 }
 
-/// A refusal after an earlier dispatch ends the lease's attempt and settles nothing (law 3).
+/// A refusal after an earlier dispatch ends an attempt that never left, and settles only what the
+/// earlier ones proved (law 3).
 fn refuse(state: &State, stop: Stop) -> Vec<Event> {
-    match (state.dispatched(), state.lease) {
-        (true, Some(lease)) if state.active().is_none() && state.standing == Standing::Leased => {
-            vec![Event::AttemptEnded(AttemptEnd {
-                generation: lease.generation,
-                outcome: Outcome::NotAttempted,
-                code: Some(stop.code),
-                source: Source::TransportObserved,
-                evidence: HttpEvidence::nothing_seen(Cause::LocalIo),
-                above_ceiling: false,
-                connector_fault: None,
-            })]
-        }
-        (true | false, Some(_) | None) => vec![Event::Stopped(stop)],
+    if !state.dispatched() || state.active().is_some() {
+        return vec![Event::Stopped(stop)];
     }
+    let mut events = Vec::with_capacity(4);
+    let generation = match (state.standing, state.lease) {
+        (Standing::Leased, Some(lease)) => lease.generation,
+        (_, _) => {
+            let generation = state.next_generation();
+            events.push(Event::LeaseTaken { generation, until: UnixMillis(0) });
+            generation
+        }
+    };
+    events.push(Event::AttemptEnded(AttemptEnd {
+        generation,
+        outcome: Outcome::NotAttempted,
+        code: Some(stop.code),
+        source: Source::TransportObserved,
+        evidence: HttpEvidence::nothing_seen(Cause::LocalIo),
+        above_ceiling: false,
+        connector_fault: None,
+        redirected: None,
+    }));
+    events.extend(settled_by_attempts(state));
+    events
+}
+
+/// The settlement that the attempts prove, where they prove one: they were refused.
+fn settled_by_attempts(state: &State) -> Vec<Event> {
+    let refused = |attempt: &&crate::state::Attempt| attempt.outcome() == Outcome::Rejected;
+    let newest = state.attempts.iter().rev().find(refused).and_then(|attempt| attempt.end.as_ref());
+    match newest.filter(|_| state.outcome() == Outcome::Rejected && state.settled.is_none()) {
+        None => Vec::new(),
+        Some(end) => vec![
+            Event::OutcomeSettled(Settlement {
+                outcome: end.outcome,
+                code: end.code,
+                source: end.source,
+                repairable: false,
+                retry_after_seconds: None,
+                http_status: status_of(&end.evidence),
+                attested_reason: None,
+            }),
+            Event::ResultCommitted(ResultFacts::Nothing),
+        ],
+    }
+}
+
+fn status_of(evidence: &HttpEvidence) -> Option<u16> {
+    evidence.status.filter(|_| evidence.completion.is_some() && evidence.from_origin)
 }
 
 fn dispatch(state: &State, ready: Readiness, now: UnixMillis) -> Vec<Event> {
@@ -187,6 +234,7 @@ fn dispatch(state: &State, ready: Readiness, now: UnixMillis) -> Vec<Event> {
         peer: ready.peer,
         key: ready.key,
         at: now,
+        follows: ready.follows,
     }));
     events
 }
@@ -204,19 +252,33 @@ fn exchanged(state: &State, evidence: &HttpEvidence) -> Vec<Event> {
     if evidence.completion.is_some() {
         events.push(Event::RemoteResponseComplete { generation });
     } else {
-        let code =
-            if evidence.response_started() { Code::RemoteResultIncomplete } else { Code::OutcomeUnknown };
-        events.push(Event::AttemptEnded(AttemptEnd {
-            generation,
-            outcome: Outcome::Unknown,
-            code: Some(code),
-            source: Source::TransportObserved,
-            evidence: evidence.clone(),
-            above_ceiling: false,
-            connector_fault: None,
-        }));
+        // Nobody reads what is not complete; the transport may have proved something by itself.
+        let judgement = match &state.binding {
+            Some(binding) => judge(evidence, &binding.contract, Reading::None, None),
+            None => Judgement::unproved(evidence),
+        };
+        let result = ResultFacts::Nothing;
+        events.extend(judged_effect(state, Judged { judgement, evidence: evidence.clone(), result }));
     }
     events
+}
+
+/// The attempt is over, refused by a complete answer that sent it on; the next one goes there.
+fn redirected(state: &State, evidence: HttpEvidence, to: Origin, now: UnixMillis) -> Vec<Event> {
+    let Some(attempt) = state.active() else { return Vec::new() };
+    vec![
+        Event::AttemptEnded(AttemptEnd {
+            generation: attempt.dispatch.generation,
+            outcome: Outcome::Rejected,
+            code: Some(Code::RemoteRejected),
+            source: Source::RemoteResponse,
+            evidence,
+            above_ceiling: false,
+            connector_fault: None,
+            redirected: Some(to),
+        }),
+        Event::RetryScheduled { generation: state.next_generation(), at: now },
+    ]
 }
 
 fn judged_effect(state: &State, judged: Judged) -> Vec<Event> {
@@ -230,6 +292,7 @@ fn judged_effect(state: &State, judged: Judged) -> Vec<Event> {
         evidence: evidence.clone(),
         above_ceiling: judgement.above_ceiling,
         connector_fault: judgement.connector_fault.clone(),
+        redirected: None,
     })];
     if let Some(id) = &judgement.job {
         events.push(Event::JobAccepted { id: id.clone() });
@@ -279,7 +342,7 @@ fn settlement(judgement: &Judgement, evidence: Option<&HttpEvidence>) -> Settlem
         source: judgement.source,
         repairable: judgement.repairable,
         retry_after_seconds: judgement.retry_after_seconds,
-        http_status: evidence.and_then(|e| e.status.filter(|_| e.completion.is_some() && e.from_origin)),
+        http_status: evidence.and_then(status_of),
         attested_reason: None,
     }
 }
@@ -296,9 +359,11 @@ fn recovered(state: &State) -> Vec<Event> {
             evidence: HttpEvidence::nothing_seen(Cause::HostStopped),
             above_ceiling: false,
             connector_fault: None,
+            redirected: None,
         })],
         (None, Standing::Settled) => vec![Event::ResultCommitted(ResultFacts::Nothing)],
         (None, Standing::Leased) if state.dispatched() => refuse(state, interrupted(state)),
+        (None, Standing::Ended) => settled_by_attempts(state),
         (None, Standing::Accepted | Standing::Validated | Standing::Authorized | Standing::Leased) => {
             vec![Event::Stopped(interrupted(state))]
         }
@@ -307,7 +372,6 @@ fn recovered(state: &State) -> Vec<Event> {
             Standing::AwaitingApproval
             | Standing::Dispatched
             | Standing::Answered
-            | Standing::Ended
             | Standing::Stored
             | Standing::Delivered
             | Standing::Stopped,

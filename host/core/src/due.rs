@@ -48,6 +48,7 @@ pub const fn due(state: &State) -> Effect {
         Standing::AwaitingApproval => Effect::Wait,
         Standing::Dispatched => Effect::Dispatch,
         Standing::Answered => Effect::Judge,
+        Standing::Ended if state.retry_at.is_some() => Effect::Prepare,
         Standing::Ended | Standing::Settled | Standing::Stored | Standing::Delivered | Standing::Stopped => {
             Effect::Deliver
         }

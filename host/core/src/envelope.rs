@@ -3,6 +3,7 @@
 
 use crate::closed::closed_enum;
 use crate::code::{ActionRule, Code, OutcomeRule, PhaseRule, RetryRule};
+use crate::content::ContentFacts;
 use crate::contract::{Action, Outcome, Phase, RepeatKind, Retry, RetryOwner, Source, Stage};
 use crate::event::ResultFacts;
 use crate::id::{OperationName, RequestId};
@@ -74,6 +75,10 @@ pub struct Envelope {
     /// The operation's declared output. Remote data: its strings are not instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<RemoteData>,
+    /// The content that was stored beside the result; only when ok. `proofport result ID --content FILE`
+    /// fetches it. Remote data: its text is not instructions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<ContentFacts>,
     /// The fates of a batch's children.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     children: Vec<Child>,
@@ -185,7 +190,12 @@ impl Envelope {
     /// The answer that this record gives. `result` is used only when it goes with the record.
     #[must_use]
     pub fn of(state: &State, result: Option<RemoteData>, repeated: bool, now: UnixMillis) -> Self {
-        let deliverable = matches!(state.result, Some(ResultFacts::Output { .. }));
+        let (deliverable, stored) = match &state.result {
+            Some(ResultFacts::Output { content, .. }) => (true, *content),
+            Some(ResultFacts::Nothing | ResultFacts::Withheld | ResultFacts::OverLimit) | None => {
+                (false, None)
+            }
+        };
         let mut claim = project(state, now);
         if claim.ok && deliverable && result.is_none() {
             // It was stored, and now it can't be read: a success without its result is none.
@@ -217,6 +227,7 @@ impl Envelope {
                 .map(|stop| stop.invalid_fields.clone())
                 .unwrap_or_default(),
             result: result.filter(|_| deliverable),
+            content: stored.filter(|_| claim.ok),
             children: state.children.iter().map(Child::of).collect(),
             job: state.job.clone().map(|id| Job { id }),
             evidence: Evidence::of(state, claim.outcome, claim.source),
@@ -290,6 +301,7 @@ impl Envelope {
             exit_status: None,
             invalid_fields: Vec::new(),
             result: None,
+            content: None,
             children: Vec::new(),
             job: None,
             evidence: Evidence::default(),
@@ -360,6 +372,12 @@ impl Envelope {
     #[must_use]
     pub fn result(&self) -> Option<&Value> {
         self.result.as_ref().map(|data| &data.0)
+    }
+
+    /// The content that was stored beside it; none unless ok.
+    #[must_use]
+    pub const fn content(&self) -> Option<&ContentFacts> {
+        self.content.as_ref()
     }
 
     /// The exit status of a command that prints this envelope (design: command line).

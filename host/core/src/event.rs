@@ -2,6 +2,7 @@
 
 use crate::closed::closed_enum;
 use crate::code::Code;
+use crate::content::ContentFacts;
 use crate::contract::{InjectionMode, Outcome, Phase, Source};
 use crate::digest::Digest;
 use crate::envelope::FieldPointer;
@@ -285,6 +286,9 @@ pub struct Binding {
     pub reference: Reference,
     /// The contract.
     pub contract: Contract,
+    /// Origins to which a redirect of the effect may be followed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirect_origins: Vec<Origin>,
 }
 
 /// Which credential is used, and how. No part of its value.
@@ -413,6 +417,10 @@ pub struct Dispatch {
     pub key: Option<KeyUse>,
     /// When.
     pub at: UnixMillis,
+    /// Where the attempt before was redirected to, if this one follows it: the same method and content
+    /// at another place, so its fingerprint is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Origin>,
 }
 
 /// An idempotency key in use.
@@ -447,6 +455,10 @@ pub struct AttemptEnd {
     /// The connector's fault while it read the answer: a name from the sandbox's closed list.
     #[serde(default)]
     pub connector_fault: Option<String>,
+    /// The origin to which a complete 307 or 308 sent the effect on, where it is followed. Whoever lists
+    /// an origin for that says that such an answer precedes any work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirected: Option<Origin>,
 }
 
 /// The fate of a child of a batch.
@@ -497,6 +509,9 @@ pub enum ResultFacts {
         digest: Digest,
         /// How many.
         bytes: u64,
+        /// The content that was stored beside it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<ContentFacts>,
     },
     /// It may hold a secret in some shape.
     Withheld,

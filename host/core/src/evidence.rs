@@ -3,6 +3,7 @@
 use crate::closed::closed_enum;
 use crate::contract::Stage;
 use crate::digest::Digest;
+use crate::proxy_status::{ProxyErrorType, ProxyStatusEntry};
 use serde::{Deserialize, Serialize};
 
 closed_enum! {
@@ -44,6 +45,24 @@ closed_enum! {
         HostStopped = "host_stopped",
         /// Something else failed in our own input or output.
         LocalIo = "local_io",
+        /// The peer refused the HTTP/2 stream before any processing (RFC 9113 section 8.7).
+        StreamRefused = "stream_refused",
+        /// The peer reset the HTTP/2 stream for another reason.
+        StreamReset = "stream_reset",
+        /// The peer ended the HTTP/2 connection with GOAWAY (RFC 9113 section 6.8).
+        GoAway = "go_away",
+        /// A proxy did not open the tunnel.
+        ProxyRefused = "proxy_refused",
+        /// A proxy wants other credentials (407).
+        ProxyAuthentication = "proxy_authentication",
+        /// The peer's certificate is valid and not one of those that the connection pins.
+        PinMismatch = "pin_mismatch",
+        /// A kept connection had ended, or held bytes that nobody asked for.
+        ConnectionStale = "connection_stale",
+        /// Every connection to the origin was in use for too long.
+        PoolExhausted = "pool_exhausted",
+        /// The content could not be stored: no room, or the files failed.
+        ContentNotStored = "content_not_stored",
     }
 }
 
@@ -60,6 +79,15 @@ pub struct SetupAttempt {
     pub address: Option<String>,
     /// How long each completed stage took, in microseconds.
     pub timings: Vec<StageTiming>,
+    /// Whether it was a kept connection. Proves nothing about it.
+    #[serde(default)]
+    pub reused: bool,
+    /// What it goes through.
+    #[serde(default)]
+    pub hop: Hop,
+    /// The status with which a proxy refused the tunnel.
+    #[serde(default)]
+    pub proxy_status: Option<u16>,
 }
 
 /// How long a stage took.
@@ -78,6 +106,32 @@ pub struct PeerIdentity {
     pub name: String,
     /// SHA-256 of the end-entity certificate; none on plain HTTP.
     pub certificate: Option<Digest>,
+}
+
+closed_enum! {
+    /// What stands between this host and the origin.
+    #[derive(Default)]
+    pub enum Hop {
+        /// Nothing that this host knows of.
+        #[default]
+        Direct = "direct",
+        /// A proxy that carries bytes blindly (CONNECT, RFC 9110 section 9.3.6).
+        Tunnel = "tunnel",
+        /// A proxy that reads and forwards plain HTTP.
+        ForwardProxy = "forward_proxy",
+    }
+}
+
+closed_enum! {
+    /// The version of HTTP that was spoken.
+    #[derive(Default)]
+    pub enum HttpVersion {
+        /// RFC 9112.
+        #[default]
+        Http11 = "http/1.1",
+        /// RFC 9113.
+        Http2 = "h2",
+    }
 }
 
 closed_enum! {
@@ -121,6 +175,32 @@ pub struct HttpEvidence {
     pub body_digest: Option<Digest>,
     /// From the first handoff to the end, in microseconds.
     pub micros: u64,
+    /// The version of HTTP.
+    #[serde(default)]
+    pub version: HttpVersion,
+    /// Whether the connection had carried another exchange before.
+    #[serde(default)]
+    pub reused: bool,
+    /// What the exchange went through.
+    #[serde(default)]
+    pub hop: Hop,
+    /// How many interim responses (1xx) came. They settle nothing.
+    #[serde(default)]
+    pub interim: u32,
+    /// The peer reset the stream with REFUSED_STREAM before any header of a response: proof that it
+    /// did nothing (RFC 9113 section 8.7).
+    #[serde(default)]
+    pub refused_stream: bool,
+    /// The error code of the peer's RST_STREAM or GOAWAY.
+    #[serde(default)]
+    pub http2_error: Option<u32>,
+    /// What the response's `Proxy-Status` says (RFC 9209), hops that are farther from us first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proxy_status: Vec<ProxyStatusEntry>,
+    /// The error with which a hop that the connection trusts says that it did not forward the
+    /// request.
+    #[serde(default)]
+    pub not_forwarded: Option<ProxyErrorType>,
 }
 
 impl HttpEvidence {
@@ -145,6 +225,14 @@ impl HttpEvidence {
             withheld: false,
             body_digest: None,
             micros: 0,
+            version: HttpVersion::Http11,
+            reused: false,
+            hop: Hop::Direct,
+            interim: 0,
+            refused_stream: false,
+            http2_error: None,
+            proxy_status: Vec::new(),
+            not_forwarded: None,
         }
     }
 }

@@ -164,8 +164,20 @@ pub struct HttpResponse {
     pub status: u16,
     /// Kept headers, names in lower case, in order.
     pub headers: Vec<Header>,
-    /// The content.
+    /// The content; empty where it is stored.
     pub body: Vec<u8>,
+    /// The content that the host stored instead of showing it.
+    #[serde(default)]
+    pub stored: Option<StoredContent>,
+}
+
+/// What a connector learns of a content that is stored and that it doesn't see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredContent {
+    /// How long it is, in bytes.
+    pub bytes: u64,
+    /// SHA-256 of the whole.
+    pub digest: Digest,
 }
 
 /// A finished remote command.

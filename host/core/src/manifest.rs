@@ -66,6 +66,9 @@ pub struct Operation {
     pub contract: Contract,
     /// Response headers, in lower case, that the connector sees and the record keeps.
     pub kept_headers: Vec<String>,
+    /// Whether the content of a complete 2xx answer is stored in chunks and not shown to the connector.
+    #[serde(default)]
+    pub stores_content: bool,
 }
 
 /// The part of an operation that decisions rest on. A copy is bound to every invocation.

@@ -152,8 +152,11 @@ fn retry(rule: RetryRule, state: &State, outcome: Outcome, now: UnixMillis) -> R
         // Nothing of the effect was sent; whether it helps to come back is what the query said.
         RetryRule::BackoffOrNever => backoff_if(query_may_recover(state)),
         RetryRule::RateLimit => {
-            let delay = state.settled.as_ref().is_some_and(|settled| settled.retry_after_seconds.is_some());
-            backoff_if(repeatable || delay)
+            let settled = state.settled.as_ref();
+            let delay = settled.is_some_and(|settled| settled.retry_after_seconds.is_some());
+            // What the transport refused was never looked at, whatever is repeated.
+            let unseen = settled.is_some_and(|settled| settled.source == Source::TransportObserved);
+            backoff_if(repeatable || delay || unseen)
         }
         RetryRule::ReconcileOrNever => {
             if reconcilable && !read {

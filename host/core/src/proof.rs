@@ -85,7 +85,20 @@ impl State {
             }
             (Outcome::Unknown, Some(Repeat::None | Repeat::Conditional) | None) => false,
         };
-        permitted && first.request == dispatch.request && first.key == dispatch.key
+        permitted
+            && first.key == dispatch.key
+            && (first.request == dispatch.request || self.may_follow(dispatch))
+    }
+
+    /// A followed redirect goes where the attempt before was sent on to, and where the connection lets it.
+    fn may_follow(&self, dispatch: &Dispatch) -> bool {
+        let redirected = self.attempts.last().and_then(|last| last.end.as_ref()?.redirected.as_ref());
+        match (redirected, &dispatch.follows, &self.binding) {
+            (Some(there), Some(here), Some(binding)) => {
+                there == here && binding.redirect_origins.contains(here)
+            }
+            (Some(_) | None, Some(_) | None, Some(_) | None) => false,
+        }
     }
 
     fn check_end(&self, end: &AttemptEnd) -> Result<(), IllegalEvent> {

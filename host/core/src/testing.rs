@@ -29,5 +29,6 @@ pub(crate) fn evidence(status: Option<u16>, completion: Option<Completion>) -> H
         withheld: false,
         body_digest: None,
         micros: 1,
+        ..HttpEvidence::nothing_seen(Cause::LocalIo)
     }
 }

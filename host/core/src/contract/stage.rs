@@ -5,6 +5,8 @@ closed_enum! {
     pub enum Stage {
         /// The address was checked against the connection's policy.
         AddressCheck = "address_check",
+        /// Waiting for a connection to the origin that is free or may be opened.
+        Pool = "pool",
         /// Name resolution.
         Dns = "dns",
         /// TCP connection.

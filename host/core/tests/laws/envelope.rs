@@ -2,18 +2,19 @@
 
 use crate::common::golden::{self, root};
 use crate::common::history::{Way, fold, reach};
-use crate::common::values::{START, contract, keyed, name};
+use crate::common::values::{self, START, content, contract, digest, keyed, name, settlement, stored_output};
 use crate::common::walk::{contracts, picks, walk};
 use proofport_core::code::Code;
-use proofport_core::contract::{Effect, Outcome, Repeat};
+use proofport_core::contract::{Effect, Outcome, Repeat, Source};
 use proofport_core::envelope::{Envelope, FieldPointer, RemoteData, json_schema};
+use proofport_core::event::{Event, ResultFacts, Settlement};
 use proofport_core::id::OperationName;
 use proofport_core::state::{Standing, State};
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, proptest};
 use serde_json::{Value, json};
 
 /// What an answer may hold, level by level. `result` is the operation's own.
-const TOP: [&str; 21] = [
+const TOP: [&str; 22] = [
     "ok",
     "schema",
     "request_id",
@@ -32,12 +33,14 @@ const TOP: [&str; 21] = [
     "exit_status",
     "invalid_fields",
     "result",
+    "content",
     "children",
     "job",
     "evidence",
 ];
 const CHILD: [&str; 8] = ["id", "index", "ok", "code", "outcome", "retry", "action", "result"];
 const JOB: [&str; 1] = ["id"];
+const CONTENT: [&str; 4] = ["bytes", "digest", "chunks", "chunk_bytes"];
 const EVIDENCE: [&str; 11] = [
     "dispatch_started",
     "request_complete",
@@ -73,7 +76,11 @@ fn check(envelope: &Envelope, validator: &jsonschema::Validator) {
     let items = |of: &Value| of.as_array().cloned().unwrap_or_default();
     items(&value["children"]).iter().for_each(|child| keys_among(child, &CHILD));
     items(&value["evidence"]["attempts"]).iter().for_each(|attempt| keys_among(attempt, &ATTEMPT));
-    for (part, allowed) in [(&value["job"], &JOB[..]), (&value["evidence"]["contract"], &CONTRACT[..])] {
+    for (part, allowed) in [
+        (&value["job"], &JOB[..]),
+        (&value["content"], &CONTENT[..]),
+        (&value["evidence"]["contract"], &CONTRACT[..]),
+    ] {
         if !part.is_null() {
             keys_among(part, allowed);
         }
@@ -137,6 +144,50 @@ fn every_standing_and_every_refusal_gives_a_valid_answer() {
             assert_eq!(envelope.request_id(), None);
         }
     }
+}
+
+/// A content is promised only where it can be fetched: with a success, whole.
+#[test]
+fn a_stored_content_is_named_with_a_success_only() {
+    let state = |settlement: Settlement, result: ResultFacts| {
+        let read = contract(Effect::Read, Repeat::Idempotent);
+        let mut history = reach(Standing::Stored, Way::Read, &read).unwrap();
+        history.truncate(history.len() - 2);
+        history.extend([Event::OutcomeSettled(settlement), Event::ResultCommitted(result)]);
+        fold(&history)
+    };
+    let output = Some(RemoteData::checked(json!({"id": "ch_1"})));
+    let done = settlement(Outcome::Committed, Source::RemoteQuery);
+    let failed = Settlement { code: Some(Code::RemoteFailed), ..done.clone() };
+    let check = |settlement: &Settlement, facts: ResultFacts, result: &Option<RemoteData>, named: bool| {
+        let envelope = Envelope::of(&state(settlement.clone(), facts), result.clone(), false, START);
+        assert_eq!(envelope.content(), named.then(content).as_ref(), "{envelope:?}");
+        let value = serde_json::to_value(&envelope).unwrap();
+        let expected = json!({"bytes": 10, "digest": digest(11), "chunks": 3, "chunk_bytes": 4});
+        assert_eq!(value.get("content"), named.then_some(&expected));
+    };
+    check(&done, stored_output(), &output, true);
+    check(&done, values::output(), &output, false);
+    // A failure, and a success whose result can't be read any more.
+    check(&failed, stored_output(), &output, false);
+    check(&done, stored_output(), &None, false);
+    let internal = Envelope::internal(&state(done, stored_output()), START);
+    assert_eq!(internal.content(), None);
+}
+
+/// Records from before there were stored contents mean what they meant.
+#[test]
+fn a_result_without_content_reads_as_ever() {
+    let check = |text: Value, expected: ResultFacts| {
+        assert_eq!(serde_json::from_value::<ResultFacts>(text.clone()).unwrap(), expected);
+        assert_eq!(serde_json::to_value(&expected).unwrap(), text);
+    };
+    check(json!({"result": "output", "digest": digest(10), "bytes": 12}), values::output());
+    let content = json!({"bytes": 10, "digest": digest(11), "chunks": 3, "chunk_bytes": 4});
+    check(
+        json!({"result": "output", "digest": digest(10), "bytes": 12, "content": content}),
+        stored_output(),
+    );
 }
 
 #[test]

@@ -57,6 +57,7 @@ fn ready(terms: &Contract) -> Input {
         peer: peer(),
         key: dispatch.key,
         lease_millis: 1000,
+        follows: None,
     }))
 }
 
@@ -140,7 +141,8 @@ fn an_unknown_is_repeated_only_under_a_contract() {
         let terms = contract(Effect::Write, repeat);
         let state = fold(&reach(Standing::Ended, Way::Write, &terms).unwrap());
         let key = matches!(terms.repeat, Repeat::Keyed(_)).then(|| key_use(key, KEY_END));
-        let again = Readiness { request: digest(request), peer: peer(), key, lease_millis: 1000 };
+        let again =
+            Readiness { request: digest(request), peer: peer(), key, lease_millis: 1000, follows: None };
         let decided = decide(&state, Input::Ready(Box::new(again)), now);
         assert_eq!(decided.is_ok(), permitted, "{:?}", terms.repeat);
         if !permitted {

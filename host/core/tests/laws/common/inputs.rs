@@ -2,8 +2,8 @@
 
 use super::history::{Way, fold, reach};
 use super::values::{
-    KEY_END, START, accepted, binding, complete, credential, digest, evidence, key_use, lost, peer, query,
-    setup, stop,
+    KEY_END, START, accepted, binding, complete, credential, digest, elsewhere, evidence, key_use, lost,
+    peer, query, setup, stop,
 };
 use super::walk::{Pick, any_result};
 use proofport_core::classify::{Reading, judge};
@@ -33,6 +33,7 @@ pub(crate) const fn place(input: &Input) -> usize {
         Input::Cancelled => 11,
         Input::Delivered => 12,
         Input::Recovered => 13,
+        Input::Redirected { .. } => 14,
     }
 }
 
@@ -84,6 +85,7 @@ pub(crate) fn inputs(terms: &Contract, salt: usize) -> Vec<Input> {
         peer: peer(),
         key,
         lease_millis: [0, 1000, u64::MAX][salt % 3],
+        follows: salt.is_multiple_of(2).then(elsewhere),
     };
     let seen = [lost(), evidence(Some(200), None), complete(200)][salt % 3].clone();
     vec![
@@ -101,6 +103,7 @@ pub(crate) fn inputs(terms: &Contract, salt: usize) -> Vec<Input> {
         Input::Cancelled,
         Input::Delivered,
         Input::Recovered,
+        Input::Redirected { evidence: Box::new(complete(307)), to: elsewhere() },
     ]
 }
 

@@ -1,6 +1,7 @@
 //! Plain values.
 
 use proofport_core::code::Code;
+use proofport_core::content::ContentFacts;
 use proofport_core::contract::{
     Effect, InjectionMode, KeyPlace, KeyedContract, Outcome, Phase, Repeat, Source,
 };
@@ -9,7 +10,7 @@ use proofport_core::event::{
     Accepted, AttemptEnd, Binding, CredentialUse, Dispatch, Event, KeyUse, QueryFacts, QueryPurpose,
     ResultFacts, Settlement, Stop, StopDetail,
 };
-use proofport_core::evidence::{Cause, Completion, HttpEvidence, PeerIdentity, SetupAttempt};
+use proofport_core::evidence::{Cause, Completion, Hop, HttpEvidence, PeerIdentity, SetupAttempt};
 use proofport_core::id::{IdempotencyKey, Name, OperationName, RequestId};
 use proofport_core::manifest::{Contract, Reconcile};
 use proofport_core::origin::Origin;
@@ -77,7 +78,13 @@ pub(crate) fn binding(contract: Contract) -> Binding {
         origins: vec![Origin::parse("https://shop.example").unwrap()],
         reference: RequestId::from_random([7; 16]).reference(),
         contract,
+        redirect_origins: vec![elsewhere()],
     }
+}
+
+/// An origin to which redirects may be followed.
+pub(crate) fn elsewhere() -> Origin {
+    Origin::parse("https://elsewhere.example").unwrap()
 }
 
 pub(crate) fn credential() -> CredentialUse {
@@ -102,6 +109,7 @@ pub(crate) fn evidence(status: Option<u16>, completion: Option<Completion>) -> H
         withheld: false,
         body_digest: None,
         micros: 5,
+        ..HttpEvidence::nothing_seen(Cause::ConnectionReset)
     }
 }
 
@@ -118,7 +126,16 @@ pub(crate) fn lost() -> HttpEvidence {
 pub(crate) fn setup(cause: Option<Cause>) -> SetupAttempt {
     use proofport_core::contract::Stage;
     let stage = if cause.is_some() { Stage::TcpConnect } else { Stage::HttpHandshake };
-    SetupAttempt { n: 1, stage, cause, address: None, timings: Vec::new() }
+    SetupAttempt {
+        n: 1,
+        stage,
+        cause,
+        address: None,
+        timings: Vec::new(),
+        reused: false,
+        hop: Hop::Direct,
+        proxy_status: None,
+    }
 }
 
 pub(crate) fn query(purpose: QueryPurpose, evidence: HttpEvidence) -> QueryFacts {
@@ -140,7 +157,7 @@ pub(crate) fn dispatch(generation: u32, contract: &Contract) -> Dispatch {
         Repeat::Keyed(_) => Some(key_use(8, KEY_END)),
         Repeat::None | Repeat::Idempotent | Repeat::Conditional => None,
     };
-    Dispatch { generation, request: digest(9), peer: peer(), key, at: START }
+    Dispatch { generation, request: digest(9), peer: peer(), key, at: START, follows: None }
 }
 
 /// The end of an attempt with a code and a source that go with the outcome.
@@ -154,7 +171,16 @@ pub(crate) fn end(generation: u32, outcome: Outcome) -> AttemptEnd {
             (Some(Code::ConnectFailed), Source::TransportObserved, nothing)
         }
     };
-    AttemptEnd { generation, outcome, code, source, evidence, above_ceiling: false, connector_fault: None }
+    AttemptEnd {
+        generation,
+        outcome,
+        code,
+        source,
+        evidence,
+        above_ceiling: false,
+        connector_fault: None,
+        redirected: None,
+    }
 }
 
 /// A settlement with a code that goes with the outcome.
@@ -176,7 +202,16 @@ pub(crate) fn settlement(outcome: Outcome, source: Source) -> Settlement {
 }
 
 pub(crate) fn output() -> ResultFacts {
-    ResultFacts::Output { digest: digest(10), bytes: 12 }
+    ResultFacts::Output { digest: digest(10), bytes: 12, content: None }
+}
+
+/// An output beside a content of three chunks.
+pub(crate) fn stored_output() -> ResultFacts {
+    ResultFacts::Output { digest: digest(10), bytes: 12, content: Some(content()) }
+}
+
+pub(crate) fn content() -> ContentFacts {
+    ContentFacts { bytes: 10, digest: digest(11), chunks: 3, chunk_bytes: 4 }
 }
 
 pub(crate) fn stop(phase: Phase, code: Code) -> Stop {

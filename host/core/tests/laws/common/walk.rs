@@ -4,7 +4,7 @@ use super::events;
 use super::history::{Way, fold, reach};
 use super::values::{
     KEY_END, LEASE_END, START, contract, dispatch, end, evidence, key_use, keyed, output, query,
-    reconcilable, settlement, stop,
+    reconcilable, settlement, stop, stored_output,
 };
 use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Phase, Repeat, Source};
@@ -82,10 +82,11 @@ fn any_code(salt: &mut Salt) -> Option<Code> {
 }
 
 pub(crate) fn any_result(n: usize) -> ResultFacts {
-    match n % 4 {
+    match n % 5 {
         0 => ResultFacts::Nothing,
         1 => output(),
         2 => ResultFacts::Withheld,
+        3 => stored_output(),
         _ => ResultFacts::OverLimit,
     }
 }
@@ -119,7 +120,7 @@ pub(crate) fn candidates(state: &State, salt: u64) -> Vec<Event> {
         Event::AttemptEnded(AttemptEnd { evidence: any_evidence(salt), ..odd_end }),
         Event::DispatchStarted(odd_dispatch),
         Event::OutcomeSettled(odd_settlement),
-        Event::ResultCommitted(any_result(salt.below(4))),
+        Event::ResultCommitted(any_result(salt.below(5))),
         Event::Stopped(stop(salt.of(Phase::ALL), salt.of(Code::ALL))),
         Event::LeaseTaken { generation: state.next_generation(), until: UnixMillis(u64::MAX) },
     ]);
