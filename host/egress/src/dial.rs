@@ -3,7 +3,7 @@
 
 use crate::address::AddressPolicy;
 use proofport_core::contract::Stage;
-use proofport_core::evidence::{Cause, SetupAttempt, StageTiming};
+use proofport_core::evidence::{Cause, Hop, SetupAttempt, StageTiming};
 use proofport_core::origin::{Host, Origin};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -32,8 +32,14 @@ pub struct SetupDeadlines {
     pub dns: Duration,
     /// The TCP connection.
     pub tcp_connect: Duration,
-    /// The TLS handshake.
+    /// The TLS handshake, and making HTTP ready.
     pub tls: Duration,
+    /// Waiting for a connection to the origin that may be opened or used.
+    pub pool: Duration,
+    /// The tunnel through a proxy.
+    pub tunnel: Duration,
+    /// All stages of all attempts together.
+    pub overall: Duration,
 }
 
 /// Why no connection came about. Nothing was dispatched.
@@ -53,11 +59,39 @@ pub(crate) struct Attempt {
     stage: Stage,
     address: Option<IpAddr>,
     timings: Vec<StageTiming>,
+    hop: Hop,
+    reused: bool,
+    proxy_status: Option<u16>,
+    until: Instant,
 }
 
 impl Attempt {
-    pub(crate) fn new(stage: Stage) -> Self {
-        Self { stage, address: None, timings: Vec::with_capacity(6) }
+    /// An attempt that may take until then.
+    pub(crate) fn new(stage: Stage, hop: Hop, until: Instant) -> Self {
+        Self {
+            until,
+            stage,
+            address: None,
+            timings: Vec::with_capacity(6),
+            hop,
+            reused: false,
+            proxy_status: None,
+        }
+    }
+
+    /// An attempt on a kept connection.
+    pub(crate) fn reused(stage: Stage, hop: Hop) -> Self {
+        Self { reused: true, ..Self::new(stage, hop, Instant::now()) }
+    }
+
+    /// What is left for a stage: its own deadline, or the rest of all.
+    pub(crate) fn left(&self, deadline: Duration) -> Duration {
+        deadline.min(self.until.saturating_duration_since(Instant::now()))
+    }
+
+    /// Notes the status with which a proxy answered.
+    pub(crate) fn answered_by_proxy(&mut self, status: Option<u16>) {
+        self.proxy_status = status;
     }
 
     /// Enters a stage that takes no time of its own.
@@ -80,6 +114,7 @@ impl Attempt {
     ) -> Result<T, SetupFailure> {
         self.enter(stage);
         let since = Instant::now();
+        let deadline = self.left(deadline);
         match tokio::time::timeout(deadline, work).await {
             Ok(Ok(done)) => {
                 self.passed(since);
@@ -107,6 +142,9 @@ impl Attempt {
             cause,
             address: self.address.map(|address| address.to_string()),
             timings: self.timings,
+            reused: self.reused,
+            hop: self.hop,
+            proxy_status: self.proxy_status,
         }
     }
 
@@ -177,6 +215,8 @@ pub(crate) const fn is_worth_another_attempt(cause: Cause) -> bool {
         | Cause::ConnectionClosed
         | Cause::DeadlinePassed
         | Cause::TlsFailed
+        | Cause::ConnectionStale
+        | Cause::ProxyRefused
         | Cause::LocalIo => true,
         Cause::NameNotFound
         | Cause::AddressDenied
@@ -187,7 +227,14 @@ pub(crate) const fn is_worth_another_attempt(cause: Cause) -> bool {
         | Cause::UnexpectedUpgrade
         | Cause::TooLarge
         | Cause::Cancelled
-        | Cause::HostStopped => false,
+        | Cause::HostStopped
+        | Cause::StreamRefused
+        | Cause::StreamReset
+        | Cause::GoAway
+        | Cause::ProxyAuthentication
+        | Cause::PinMismatch
+        | Cause::PoolExhausted
+        | Cause::ContentNotStored => false,
     }
 }
 

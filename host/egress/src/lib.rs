@@ -15,21 +15,24 @@
 //!    durable between 3 and 4.
 //!
 //! Rooms: [`address`] (which addresses may be dialled), [`trust`] (which certificates are believed),
-//! [`guard`] (recognising secrets), [`inject`] (attaching them), [`http`].
+//! [`guard`] (recognising secrets), [`inject`] (attaching them), [`pins`] (certificates that
+//! are expected), [`http`].
 
 pub mod address;
 mod dial;
 pub mod guard;
 pub mod http;
 pub mod inject;
+pub mod pins;
 pub mod trust;
 
 pub use self::http::{
-    ExchangeDiagnostic, ExchangeOptions, HttpEgress, HttpExchange, HttpTarget, Loaded, Outgoing, Ready,
-    Setup, Unsendable, Watch, WirePoint,
+    ContentSink, ExchangeDiagnostic, ExchangeOptions, HttpEgress, HttpExchange, HttpTarget, Loaded, Outgoing,
+    PoolLimits, Proxy, Ready, Redirect, Setup, Unloadable, Unsendable, Watch, WirePoint,
 };
 pub use address::AddressPolicy;
 pub use dial::{Resolver, SetupDeadlines, SetupFailure};
-pub use guard::{Guard, Scan};
-pub use inject::{Credential, Injection, InvalidInjection};
+pub use guard::{Guard, GuardStream, Scan, Withheld};
+pub use inject::{ClientIdentity, Credential, Injection, InvalidInjection};
+pub use pins::{PinMismatch, Pins};
 pub use trust::Trust;

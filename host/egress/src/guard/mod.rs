@@ -8,10 +8,16 @@
 //! zeroised.
 
 mod shapes;
+mod stream;
 mod unfold;
+mod views;
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
+use aho_corasick::automaton::Automaton;
+use aho_corasick::nfa::noncontiguous::NFA;
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use proofport_core::secret::Secret;
+
+pub use stream::{GuardStream, Withheld};
 
 /// What stands in place of an exact hit.
 pub const MARKER: &str = "[masked by proofport]";
@@ -28,7 +34,7 @@ struct Matchers {
     /// The secrets themselves, byte for byte.
     exact: AhoCorasick,
     /// Every shape of their long pieces, whatever the case of ASCII letters.
-    any: AhoCorasick,
+    any: NFA,
 }
 
 /// A text after the guard.
@@ -55,12 +61,12 @@ impl Guard {
         if secrets.is_empty() {
             return Ok(Self::none());
         }
-        let mut builder = AhoCorasickBuilder::new();
-        builder.kind(Some(AhoCorasickKind::NoncontiguousNFA));
-        let any =
-            builder.ascii_case_insensitive(true).build(shapes::all(&secrets)).map_err(|_| TooManyShapes)?;
-        let exact = builder
-            .ascii_case_insensitive(false)
+        let any = NFA::builder()
+            .ascii_case_insensitive(true)
+            .build(shapes::all(&secrets))
+            .map_err(|_| TooManyShapes)?;
+        let exact = AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::NoncontiguousNFA))
             .match_kind(MatchKind::LeftmostLongest)
             .build(&secrets)
             .map_err(|_| TooManyShapes)?;
@@ -89,7 +95,7 @@ impl Guard {
     pub fn is_clean(&self, bytes: &[u8]) -> bool {
         self.matchers
             .as_ref()
-            .is_none_or(|matchers| !unfold::any_view(bytes, |view| matchers.any.is_match(view)))
+            .is_none_or(|matchers| !unfold::any_view(bytes, |view| matchers.has_shape(view)))
     }
 
     /// A diagnostic text without secrets.
@@ -103,6 +109,11 @@ impl Guard {
 }
 
 impl Matchers {
+    fn has_shape(&self, view: &[u8]) -> bool {
+        // The search fails for settings that this one does not have; if it did, nothing would pass.
+        self.any.try_find(&Input::new(view).earliest(true)).map_or(true, |hit| hit.is_some())
+    }
+
     fn mask(&self, bytes: Vec<u8>) -> (Vec<u8>, u32) {
         let mut masked = Vec::new();
         let mut hits = 0_u32;

@@ -1,6 +1,7 @@
 //! What broke here, from what our own stream saw. hyper's words for it prove nothing and decide
 //! nothing.
 
+use super::http2::{self, Told};
 use super::wire::Seen;
 use crate::dial::io_cause;
 use proofport_core::evidence::Cause;
@@ -16,10 +17,21 @@ pub(super) enum Broken {
 
 impl Broken {
     /// The closed cause.
-    pub(super) fn cause(&self, seen: &Seen) -> Cause {
+    pub(super) fn cause(&self, seen: &Seen, told: Told) -> Cause {
+        match (self, told) {
+            (Self::Refused(cause), _) => *cause,
+            (Self::Http(_), Told::Refused) => Cause::StreamRefused,
+            (Self::Http(_), Told::Reset(_)) => Cause::StreamReset,
+            (Self::Http(_), Told::GoAway(_)) => Cause::GoAway,
+            (Self::Http(_), Told::Nothing) => from_stream(seen),
+        }
+    }
+
+    /// What the peer said by frames of its own.
+    pub(super) fn told(&self) -> Told {
         match self {
-            Self::Refused(cause) => *cause,
-            Self::Http(_) => from_stream(seen),
+            Self::Refused(_) => Told::Nothing,
+            Self::Http(error) => http2::told(error),
         }
     }
 }

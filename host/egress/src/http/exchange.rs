@@ -1,19 +1,22 @@
 //! One request and its response over one connection, within one deadline.
 
 use super::cause::Broken;
-use super::connect::{Io, Loaded};
+use super::connect::Loaded;
+use super::content;
 use super::framing::Framing;
 use super::response::{Head, HttpExchange, Report};
+use super::store::{ContentSink, Storing};
 use super::wire::{Watch, Wire};
-use bytes::Bytes;
-use http::{Method, Request};
-use http_body_util::{BodyExt as _, Full};
-use hyper::client::conn::http1::{Connection, SendRequest};
-use proofport_core::evidence::{Cause, Completion};
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::sync::Arc;
-use std::task::Poll;
+use crate::guard::Guard;
+use http::header::{CONNECTION, EXPECT, HeaderValue};
+use http::{Method, Version};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use proofport_core::evidence::{Cause, Completion, Hop, HttpVersion};
+use proofport_core::exchange::StoredContent;
+use proofport_core::proxy_status::Hop as HopName;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Limits of one exchange.
@@ -21,95 +24,196 @@ use std::time::{Duration, Instant, SystemTime};
 pub struct ExchangeOptions {
     /// How long the whole exchange may take.
     pub deadline: Duration,
-    /// The most bytes of content that a response may have.
+    /// The most bytes of content that a response may have which is kept in memory.
     pub max_response_bytes: usize,
+    /// The most bytes of content that may be stored.
+    pub max_content_bytes: u64,
     /// Response headers, in lower case, that the connector sees and the record keeps.
     pub kept_headers: Vec<String>,
+    /// Hops whose `Proxy-Status` is believed when it says that a request was not forwarded.
+    pub trusted_hops: Vec<HopName>,
 }
 
 impl Loaded {
     /// Sends the request, reads the response, and says what was seen. Whatever happens is in the
-    /// answer: this never fails, retries or waits beyond the deadline.
+    /// answer: this never fails, retries or waits beyond the deadline. The content of a complete 2xx goes
+    /// to the sink, if there is one.
     ///
     /// Dropping the future closes the connection, so run it detached from whoever asked for it.
-    pub async fn exchange(self, options: &ExchangeOptions, watch: Arc<dyn Watch>) -> HttpExchange {
-        let Self { ready, outgoing } = self;
+    pub async fn exchange(
+        self,
+        options: &ExchangeOptions,
+        watch: Arc<dyn Watch>,
+        sink: Option<Arc<dyn ContentSink>>,
+    ) -> HttpExchange {
+        let Self { mut open, slot, mut outgoing } = self;
         let guard = outgoing.guard();
         let (started_at, started) = (SystemTime::now(), Instant::now());
-        ready.wire.begin(outgoing.content, watch);
-        let mut head = None;
-        let talk = talk(ready.sender, outgoing.request, options.max_response_bytes, &ready.wire, &mut head);
-        let result = match tokio::time::timeout(options.deadline, drive(ready.connection, talk)).await {
+        let (version, hop, reused) = (open.version(), open.hop, open.uses > 0);
+        let (wire, kept) = (open.wire.clone(), Mutex::new(None));
+        wire.begin(outgoing.request.body().length(), watch);
+        let interim = Arc::new(AtomicU32::new(0));
+        listen(&mut outgoing.request, version, &interim);
+        let reading = Reading {
+            method: outgoing.request.method().clone(),
+            version,
+            wire: wire.clone(),
+            most: options.max_response_bytes,
+            most_stored: options.max_content_bytes,
+            sink,
+            guard: Arc::clone(&guard),
+            head: &kept,
+        };
+        let talk = open.talk(outgoing.request, |sending| async move {
+            let response = sending.await.map_err(Broken::Http)?;
+            reading.read(response).await
+        });
+        let result = match tokio::time::timeout(options.deadline, talk).await {
             Ok(result) => result,
             Err(_) => Err(Broken::Refused(Cause::DeadlinePassed)),
         };
-        let seen = ready.wire.seen();
-        let elapsed = started.elapsed();
-        Report { head, result, seen, started_at, elapsed }.finish(&guard, &options.kept_headers)
+        let seen = wire.end();
+        let head: Option<Head> = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // Kept only after an exchange in which everything went as it should.
+        let well = result.as_ref().is_ok_and(|content| content.completion != Completion::CloseNotify)
+            && seen.request_complete
+            && seen.is_sound()
+            && head.as_ref().is_some_and(|head| stays_open(head, version));
+        if well && open.is_reusable() {
+            slot.keep(open);
+        }
+        Report {
+            head,
+            result,
+            seen,
+            started_at,
+            elapsed: started.elapsed(),
+            version,
+            hop,
+            reused,
+            interim: interim.load(Ordering::Relaxed),
+            target: outgoing.target,
+            trusted_hops: &options.trusted_hops,
+        }
+        .finish(&guard, &options.kept_headers)
     }
+}
+
+/// Counts interim responses, and holds large content back for a 100.
+fn listen(request: &mut http::Request<content::Content>, version: HttpVersion, interim: &Arc<AtomicU32>) {
+    if version != HttpVersion::Http11 {
+        return;
+    }
+    let expects = request.body().length() >= content::EXPECT_FROM;
+    let gate = if expects {
+        request.headers_mut().insert(EXPECT, HeaderValue::from_static("100-continue"));
+        Some(Mutex::new(Some(request.body_mut().hold())))
+    } else {
+        None
+    };
+    let interim = Arc::clone(interim);
+    hyper::ext::on_informational(request, move |response| {
+        interim.fetch_add(1, Ordering::Relaxed);
+        if response.status() == http::StatusCode::CONTINUE
+            && let Some(gate) = &gate
+            && let Some(open) = gate.lock().unwrap_or_else(PoisonError::into_inner).take()
+        {
+            // It is gone when the content went already.
+            let _ = open.send(());
+        }
+    });
+}
+
+/// Whether the peer lets the connection be used again (RFC 9112 section 9.3).
+fn stays_open(head: &Head, version: HttpVersion) -> bool {
+    if version == HttpVersion::Http2 {
+        return true;
+    }
+    let says_close = |value: &HeaderValue| {
+        value
+            .as_bytes()
+            .split(|b| *b == b',')
+            .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
+    };
+    head.version == Version::HTTP_11 && !head.headers.get_all(CONNECTION).iter().any(says_close)
 }
 
 /// A response's content, and what proved that it is whole.
-pub(super) struct Content {
+pub(super) struct Whole {
     pub(super) bytes: Vec<u8>,
     pub(super) completion: Completion,
+    /// Where it went instead, if it was stored.
+    pub(super) stored: Option<(StoredContent, u32)>,
 }
 
-/// Polls the connection for as long as `talk` needs it. In one task: nothing is left running when
-/// the exchange ends.
-async fn drive<T>(connection: Connection<Io, Full<Bytes>>, talk: impl Future<Output = T>) -> T {
-    let (mut connection, mut talk) = (pin!(Some(connection)), pin!(talk));
-    poll_fn(|cx| {
-        if let Poll::Ready(done) = talk.as_mut().poll(cx) {
-            return Poll::Ready(done);
-        }
-        // Its error, if any, has reached `talk` already. It is dropped at once, so that a request
-        // which it has not taken is given back as not sent.
-        if connection.as_mut().as_pin_mut().is_some_and(|open| open.poll(cx).is_ready()) {
-            connection.set(None);
-        }
-        talk.as_mut().poll(cx)
-    })
-    .await
-}
-
-async fn talk(
-    mut sender: SendRequest<Full<Bytes>>,
-    request: Request<Full<Bytes>>,
+/// What reading a response takes.
+struct Reading<'a> {
+    method: Method,
+    version: HttpVersion,
+    wire: Wire,
     most: usize,
-    wire: &Wire,
-    seen_head: &mut Option<Head>,
-) -> Result<Content, Broken> {
-    let method: Method = request.method().clone();
-    let response = sender.send_request(request).await.map_err(Broken::Http)?;
-    let (parts, mut body) = response.into_parts();
-    let framing = Framing::of(&method, parts.status, parts.version, &parts.headers);
-    *seen_head = Some(Head { status: parts.status, headers: parts.headers });
-    let framing = framing.map_err(Broken::Refused)?;
-    let mut bytes = Vec::new();
-    if let Framing::Length(length) = framing {
-        let length = usize::try_from(length).ok().filter(|length| *length <= most);
-        // Not reserved in one go: the peer has only promised it.
-        length.ok_or(Broken::Refused(Cause::TooLarge))?;
-    }
-    while let Some(frame) = body.frame().await {
-        // Trailers are ignored.
-        let Ok(data) = frame.map_err(Broken::Http)?.into_data() else { continue };
-        if data.len() > most - bytes.len() {
-            return Err(Broken::Refused(Cause::TooLarge));
+    most_stored: u64,
+    sink: Option<Arc<dyn ContentSink>>,
+    guard: Arc<Guard>,
+    head: &'a Mutex<Option<Head>>,
+}
+
+impl Reading<'_> {
+    async fn read(mut self, response: http::Response<Incoming>) -> Result<Whole, Broken> {
+        let (parts, mut body) = response.into_parts();
+        let framing = match self.version {
+            HttpVersion::Http11 => Framing::of(&self.method, parts.status, parts.version, &parts.headers),
+            HttpVersion::Http2 => Framing::of_http2(parts.status, &parts.headers),
+        };
+        let coded = super::response::is_coded(&parts.headers);
+        *self.head.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(Head { status: parts.status, version: parts.version, headers: parts.headers });
+        let framing = framing.map_err(Broken::Refused)?;
+        let sink = self.sink.take().filter(|_| parts.status.is_success());
+        if sink.is_some() && coded && self.guard.is_armed() {
+            return Err(Broken::Refused(Cause::ContentNotStored));
         }
-        bytes.extend_from_slice(&data);
+        let mut storing = sink.map(|sink| Storing::new(sink, Arc::clone(&self.guard), self.most_stored));
+        let mut bytes = Vec::new();
+        let mut length = 0_u64;
+        if let Framing::Length(length) = framing {
+            // Not reserved in one go: the peer has only promised it.
+            let most = if storing.is_some() { self.most_stored } else { self.most as u64 };
+            Some(length).filter(|length| *length <= most).ok_or(Broken::Refused(Cause::TooLarge))?;
+        }
+        while let Some(frame) = body.frame().await {
+            // Trailers are ignored.
+            let Ok(data) = frame.map_err(Broken::Http)?.into_data() else { continue };
+            length += data.len() as u64;
+            match &mut storing {
+                Some(storing) => storing.push(&data).await.map_err(Broken::Refused)?,
+                None if data.len() > self.most - bytes.len() => {
+                    return Err(Broken::Refused(Cause::TooLarge));
+                }
+                None => bytes.extend_from_slice(&data),
+            }
+        }
+        let seen = self.wire.seen();
+        let completion = match framing {
+            Framing::NoContent if length == 0 => Some(Completion::NoContent),
+            Framing::Length(promised) if length == promised => Some(Completion::ContentLength),
+            Framing::Chunked => Some(Completion::Chunked),
+            Framing::Stream => Some(Completion::EndStream),
+            // A FIN alone proves nothing: anybody on the way can send one.
+            Framing::Close if seen.ended && self.wire.is_authenticated() => Some(Completion::CloseNotify),
+            Framing::NoContent | Framing::Length(_) | Framing::Close => None,
+        };
+        let completion = completion.ok_or(Broken::Refused(Cause::Truncated))?;
+        let stored = match storing {
+            Some(storing) => Some(storing.finish().await.map_err(Broken::Refused)?),
+            None => None,
+        };
+        self.wire.complete();
+        Ok(Whole { bytes, completion, stored })
     }
-    let seen = wire.seen();
-    let completion = match framing {
-        Framing::NoContent if bytes.is_empty() => Some(Completion::NoContent),
-        Framing::Length(length) if length == bytes.len() as u64 => Some(Completion::ContentLength),
-        Framing::Chunked => Some(Completion::Chunked),
-        // A FIN alone proves nothing: anybody on the way can send one.
-        Framing::Close if seen.ended && wire.is_authenticated() => Some(Completion::CloseNotify),
-        Framing::NoContent | Framing::Length(_) | Framing::Close => None,
-    };
-    let completion = completion.ok_or(Broken::Refused(Cause::Truncated))?;
-    wire.complete();
-    Ok(Content { bytes, completion })
+}
+
+/// Whether a response may be the origin's own word. A forward proxy's 407 is the proxy's.
+pub(super) const fn is_from_origin(status: u16, hop: Hop) -> bool {
+    !(status == 407 && matches!(hop, Hop::ForwardProxy))
 }

@@ -16,6 +16,8 @@ pub(super) enum Framing {
     Chunked,
     /// The end of the connection.
     Close,
+    /// The end of the HTTP/2 stream.
+    Stream,
 }
 
 impl Framing {
@@ -31,6 +33,9 @@ impl Framing {
     ) -> Result<Self, Cause> {
         if status == StatusCode::SWITCHING_PROTOCOLS {
             return Err(Cause::UnexpectedUpgrade);
+        }
+        if has_no_class(status) {
+            return Err(Cause::ProtocolError);
         }
         let lengths = headers.contains_key(CONTENT_LENGTH);
         let codings = headers.contains_key(TRANSFER_ENCODING);
@@ -55,6 +60,26 @@ impl Framing {
         }
         Ok(length.map_or(Self::Close, Self::Length))
     }
+}
+
+impl Framing {
+    /// The framing of an HTTP/2 response: its stream's end. A Content-Length that doesn't agree with it
+    /// is an error of the protocol, which the HTTP/2 library finds.
+    ///
+    /// # Errors
+    /// When the response has what HTTP/2 doesn't (RFC 9113 sections 8.2.2, 8.6).
+    pub(super) fn of_http2(status: StatusCode, headers: &HeaderMap) -> Result<Self, Cause> {
+        match status {
+            StatusCode::SWITCHING_PROTOCOLS => Err(Cause::UnexpectedUpgrade),
+            _ if has_no_class(status) || headers.contains_key(TRANSFER_ENCODING) => Err(Cause::ProtocolError),
+            _ => Ok(Self::Stream),
+        }
+    }
+}
+
+/// Whether a status means nothing (RFC 9110 section 15): then nobody knows what the rest means.
+fn has_no_class(status: StatusCode) -> bool {
+    status.as_u16() >= 600
 }
 
 /// The one Content-Length; several that are equal count as one (RFC 9110 section 8.6).

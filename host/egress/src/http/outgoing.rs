@@ -1,30 +1,42 @@
 //! The whole request, built before anything is made durable, so that nothing but input and output
 //! can fail afterwards.
 
+use super::content::Content;
 use crate::guard::Guard;
-use crate::inject::{Attachment, Credential};
+use crate::inject::{Attachment, Credential, Signable};
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION,
+    USER_AGENT,
+};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Uri};
-use http_body_util::Full;
 use percent_encoding::percent_decode_str;
+use proofport_core::evidence::{Hop, HttpVersion};
 use proofport_core::exchange::{Header, HttpRequest, host_owns_header};
-use proofport_core::origin::Origin;
+use proofport_core::origin::{Origin, OriginForm, Scheme};
+use proofport_core::time::UnixMillis;
 use std::sync::Arc;
 
 const AGENT: &str = concat!("proofport/", env!("CARGO_PKG_VERSION"));
 
 /// A request ready for the wire, credential included. It has no `Debug`.
 pub struct Outgoing {
-    pub(super) origin: Origin,
-    pub(super) request: Request<Full<Bytes>>,
-    pub(super) content: u64,
+    pub(super) target: Target,
+    pub(super) request: Request<Content>,
     guard: Arc<Guard>,
 }
 
+/// Where a request goes, as it was written: without a credential in its query.
+pub(super) struct Target {
+    pub(super) origin: Origin,
+    pub(super) path: OriginForm,
+}
+
 impl Outgoing {
-    /// Builds the request. `extra` are headers that the host writes, such as an idempotency key.
+    /// Builds the request. `extra` are headers that the host writes, such as an idempotency key. Where
+    /// the credential signs, the signature says that it was made at `signed_at`, and services refuse one
+    /// that is minutes off: an attempt is prepared anew.
     ///
     /// # Errors
     /// When the request can't be sent as it is. Nothing is repaired.
@@ -32,6 +44,7 @@ impl Outgoing {
         request: &HttpRequest,
         extra: &[Header],
         credential: Option<&Credential>,
+        signed_at: UnixMillis,
     ) -> Result<Self, Unsendable> {
         let method = method(&request.method)?;
         let mut headers = HeaderMap::new();
@@ -59,18 +72,61 @@ impl Outgoing {
             insert(&mut headers, name(&header.name)?, value(&header.value)?)?;
         }
         let mut target = request.path.as_str().to_owned();
+        let mut guard = credential.map_or_else(|| Arc::new(Guard::none()), Credential::guard);
         match credential.map(|credential| &credential.attachment) {
-            None => {}
+            // A client certificate is the connection's.
+            None | Some(Attachment::ClientCertificate(_)) => {}
             Some(Attachment::Header { name, value }) => insert(&mut headers, name.clone(), value.clone())?,
             Some(Attachment::Query { name, pair }) => append_query(&mut target, name, pair)?,
+            Some(Attachment::SigV4(signer)) => {
+                let signable = Signable {
+                    method: &method,
+                    origin: &request.origin,
+                    target: &target,
+                    headers: &headers,
+                    body: &content,
+                };
+                let signed = signer.sign(&signable, signed_at).map_err(|_| Unsendable::Unsigned)?;
+                for (name, value) in signed.headers {
+                    insert(&mut headers, name, value)?;
+                }
+                guard = Arc::new(signed.guard);
+            }
         }
-        let guard = credential.map_or_else(|| Arc::new(Guard::none()), Credential::guard);
-        let length = content.len() as u64;
-        let mut outgoing = Request::new(Full::new(Bytes::from(content)));
+        let mut outgoing = Request::new(Content::new(Bytes::from(content)));
         *outgoing.method_mut() = method;
         *outgoing.uri_mut() = uri(target)?;
         *outgoing.headers_mut() = headers;
-        Ok(Self { origin: request.origin.clone(), request: outgoing, content: length, guard })
+        let target = Target { origin: request.origin.clone(), path: request.path.clone() };
+        Ok(Self { target, request: outgoing, guard })
+    }
+
+    /// Spells the request for the connection that it goes out on: a forward proxy wants the absolute form
+    /// (RFC 9112 section 3.2.2) and its own credential, HTTP/2 wants no `Host` (RFC 9113 section 8.3.1).
+    pub(super) fn fit(
+        &mut self,
+        version: HttpVersion,
+        hop: Hop,
+        proxy_authorization: Option<&HeaderValue>,
+    ) -> Result<(), Unsendable> {
+        if version == HttpVersion::Http11 && hop != Hop::ForwardProxy {
+            return Ok(());
+        }
+        let mut parts = std::mem::take(self.request.uri_mut()).into_parts();
+        let origin = &self.target.origin;
+        parts.scheme = Some(match origin.scheme() {
+            Scheme::Http => http::uri::Scheme::HTTP,
+            Scheme::Https => http::uri::Scheme::HTTPS,
+        });
+        parts.authority = Some(origin.authority().parse().map_err(|_| Unsendable::Target)?);
+        *self.request.uri_mut() = Uri::from_parts(parts).map_err(|_| Unsendable::Target)?;
+        if version == HttpVersion::Http2 {
+            self.request.headers_mut().remove(HOST);
+        }
+        match proxy_authorization.filter(|_| hop == Hop::ForwardProxy) {
+            Some(value) => insert(self.request.headers_mut(), PROXY_AUTHORIZATION, value.clone()),
+            None => Ok(()),
+        }
     }
 
     /// What recognises the request's credential in answers, and in what is made of them.
@@ -160,6 +216,9 @@ pub enum Unsendable {
     /// The connector wrote what the host is to write: the idempotency key's or the credential's place.
     #[error("the place of the idempotency key or the credential is already taken")]
     Taken,
+    /// The credential signs requests, and this one can't be signed.
+    #[error("the request can't be signed: its query, or a header, is not text")]
+    Unsigned,
 }
 
 #[cfg(test)]

@@ -1,16 +1,21 @@
 //! What an exchange leaves behind: evidence, the response after the guard, and diagnostics.
 
 use super::cause::Broken;
-use super::exchange::Content;
+use super::exchange::{Whole, is_from_origin};
+use super::http2::Told;
+use super::outgoing::Target;
+use super::proxy_status;
+use super::redirect::{self, Redirect};
 use super::retry_after;
 use super::wire::Seen;
 use crate::dial::micros;
 use crate::guard::Guard;
-use http::StatusCode;
 use http::header::{CONTENT_ENCODING, HeaderMap};
+use http::{StatusCode, Version};
 use proofport_core::digest::Digest;
-use proofport_core::evidence::HttpEvidence;
+use proofport_core::evidence::{Hop, HttpEvidence, HttpVersion};
 use proofport_core::exchange::{Header, HttpResponse};
+use proofport_core::proxy_status::{Hop as HopName, ProxyErrorType, ProxyStatusEntry, refusal};
 use proofport_core::time::UnixMillis;
 use std::error::Error as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -32,6 +37,8 @@ pub struct HttpExchange {
     pub response: Option<HttpResponse>,
     /// How long a complete response asks to wait.
     pub retry_after_seconds: Option<u32>,
+    /// Where a complete 307 or 308 sends the request on. Nothing follows it here.
+    pub redirect: Option<Redirect>,
     /// For operators only.
     pub diagnostic: ExchangeDiagnostic,
 }
@@ -52,21 +59,33 @@ pub struct ExchangeDiagnostic {
 /// A final response's head.
 pub(super) struct Head {
     pub(super) status: StatusCode,
+    pub(super) version: Version,
     pub(super) headers: HeaderMap,
 }
 
 /// Everything that was seen, before the guard.
-pub(super) struct Report {
+pub(super) struct Report<'a> {
     pub(super) head: Option<Head>,
-    pub(super) result: Result<Content, Broken>,
+    pub(super) result: Result<Whole, Broken>,
     pub(super) seen: Seen,
     pub(super) started_at: SystemTime,
     pub(super) elapsed: Duration,
+    pub(super) version: HttpVersion,
+    pub(super) hop: Hop,
+    pub(super) reused: bool,
+    pub(super) interim: u32,
+    pub(super) target: Target,
+    pub(super) trusted_hops: &'a [HopName],
 }
 
-impl Report {
+impl Report<'_> {
     pub(super) fn finish(self, guard: &Guard, kept_headers: &[String]) -> HttpExchange {
-        let Self { head, result, seen, started_at, elapsed } = self;
+        let Self { head, result, seen, started_at, elapsed, version, hop, reused, interim, .. } = self;
+        let told = match (&result, version) {
+            (Err(broken), HttpVersion::Http2) => broken.told(),
+            (Ok(_) | Err(_), HttpVersion::Http11 | HttpVersion::Http2) => Told::Nothing,
+        };
+        let proxies = head.as_ref().map(|head| said_by_proxies(&head.headers, guard)).unwrap_or_default();
         let mut evidence = HttpEvidence {
             bytes_offered: seen.taken.saturating_add(seen.doubtful),
             bytes_read: seen.read,
@@ -74,11 +93,20 @@ impl Report {
             status: head.as_ref().map(|head| head.status.as_u16()),
             completion: None,
             cause: None,
-            from_origin: head.is_some(),
+            from_origin: head.as_ref().is_some_and(|head| is_from_origin(head.status.as_u16(), hop)),
             masked: 0,
             withheld: false,
             body_digest: None,
             micros: micros(elapsed),
+            version,
+            reused,
+            hop,
+            interim,
+            // Before any header: neither ours nor hyper's reading has seen one.
+            refused_stream: told == Told::Refused && head.is_none() && seen.read == 0,
+            http2_error: told.code(),
+            not_forwarded: None,
+            proxy_status: proxies,
         };
         let diagnostic = ExchangeDiagnostic {
             cause_chain: result.as_ref().err().map(|broken| chain(broken, guard)).unwrap_or_default(),
@@ -86,27 +114,34 @@ impl Report {
             started_at: unix_millis(started_at),
             ended_at: unix_millis(started_at + elapsed),
         };
-        let (mut response, mut retry_after_seconds) = (None, None);
+        let (mut response, mut retry_after_seconds, mut redirect) = (None, None, None);
         match (result, head) {
             (Ok(content), Some(head)) => {
                 evidence.completion = Some(content.completion);
-                evidence.body_digest = Some(Digest::of_bytes(&content.bytes));
+                let Whole { bytes, stored, .. } = content;
+                evidence.body_digest = stored.is_none().then(|| Digest::of_bytes(&bytes));
+                evidence.not_forwarded = not_forwarded(&evidence.proxy_status, self.trusted_hops);
+                evidence.from_origin &= evidence.not_forwarded.is_none();
+                let Target { origin, path } = &self.target;
+                redirect = redirect::read(head.status.as_u16(), &head.headers, origin, path, guard);
                 retry_after_seconds = retry_after::seconds(&head.headers);
                 let mut shown =
                     Shown { guard, masked: 0, withheld: guard.is_armed() && is_coded(&head.headers) };
                 let headers = shown.headers(&head.headers, kept_headers);
-                let body = shown.pass(content.bytes);
+                let body = shown.pass(bytes);
+                let (stored, hits) = stored.map_or((None, 0), |(stored, hits)| (Some(stored), hits));
+                shown.masked = shown.masked.saturating_add(hits);
                 evidence.masked = shown.masked;
                 evidence.withheld = shown.withheld;
                 if !shown.withheld {
-                    response = Some(HttpResponse { status: head.status.as_u16(), headers, body });
+                    response = Some(HttpResponse { status: head.status.as_u16(), headers, body, stored });
                 }
             }
-            (Err(broken), _) => evidence.cause = Some(broken.cause(&seen)),
+            (Err(broken), _) => evidence.cause = Some(broken.cause(&seen, told)),
             // Content is read after a head only.
             (Ok(_), None) => {}
         }
-        HttpExchange { evidence, response, retry_after_seconds, diagnostic }
+        HttpExchange { evidence, response, retry_after_seconds, redirect, diagnostic }
     }
 }
 
@@ -139,8 +174,19 @@ impl Shown<'_> {
     }
 }
 
+/// What proxies say. Their names are theirs to choose, so a field that holds a secret says nothing.
+fn said_by_proxies(headers: &HeaderMap, guard: &Guard) -> Vec<ProxyStatusEntry> {
+    let said = proxy_status::read(headers);
+    let clean = |entry: &ProxyStatusEntry| guard.is_clean(entry.hop.as_str().as_bytes());
+    if said.entries().iter().all(clean) { said.entries().to_vec() } else { Vec::new() }
+}
+
+fn not_forwarded(entries: &[ProxyStatusEntry], trusted: &[HopName]) -> Option<ProxyErrorType> {
+    if trusted.is_empty() { None } else { refusal(entries, trusted) }
+}
+
 /// Whether the content is in a coding that the guard can't see through. We ask for none.
-fn is_coded(headers: &HeaderMap) -> bool {
+pub(super) fn is_coded(headers: &HeaderMap) -> bool {
     headers
         .get_all(CONTENT_ENCODING)
         .iter()

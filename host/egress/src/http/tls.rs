@@ -1,15 +1,17 @@
 //! The TLS handshake, and who the peer proved to be.
 
+use super::open::Bare;
+use super::target::HttpTarget;
 use super::transport::Transport;
 use crate::dial::{Attempt, SetupFailure, io_cause};
-use crate::trust::{SystemRoots, Trust};
+use crate::trust::{Alpn, SystemRoots, TlsProfile};
 use proofport_core::contract::Stage;
 use proofport_core::digest::Digest;
-use proofport_core::evidence::{Cause, PeerIdentity};
+use proofport_core::evidence::{Cause, HttpVersion, PeerIdentity};
 use proofport_core::origin::{Host, Origin};
 use rustls_pki_types::ServerName;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
@@ -17,20 +19,26 @@ use tokio_rustls::TlsConnector;
 pub(super) async fn handshake(
     attempt: &mut Attempt,
     stream: TcpStream,
-    origin: &Origin,
-    trust: &Trust,
+    target: &HttpTarget,
     roots: &SystemRoots,
-    deadline: Duration,
-) -> Result<(Transport, PeerIdentity), SetupFailure> {
+) -> Result<Bare, SetupFailure> {
     attempt.enter(Stage::TlsHandshake);
-    let config = trust
-        .client(roots)
+    let origin = &target.origin;
+    let profile = TlsProfile {
+        alpn: if target.http2 { Alpn::Http2OrHttp1 } else { Alpn::Http1 },
+        identity: target.identity.as_ref(),
+        // A session belongs to what its connection belongs to.
+        store_key: target.key().text(),
+    };
+    let config = target
+        .trust
+        .client(roots, &profile)
         .map_err(|error| attempt.failed(Cause::TlsFailed, format!("configuration: {error}")))?;
     let name = server_name(origin).ok_or_else(|| {
         attempt.failed(Cause::TlsFailed, "the host is no name that a certificate has".to_owned())
     })?;
     let connect = TlsConnector::from(config).connect(name, stream);
-    let stream = attempt.stage(Stage::TlsHandshake, deadline, connect, tls_cause).await?;
+    let stream = attempt.stage(Stage::TlsHandshake, target.deadlines.tls, connect, tls_cause).await?;
 
     attempt.enter(Stage::IdentityVerified);
     let since = Instant::now();
@@ -42,9 +50,14 @@ pub(super) async fn handshake(
         .ok_or_else(|| {
             attempt.failed(Cause::CertificateInvalid, "the peer showed no certificate".to_owned())
         })?;
+    target.pins.check(&certificate).map_err(|pin| attempt.failed(Cause::PinMismatch, pin.to_string()))?;
     attempt.passed(since);
-    let identity = PeerIdentity { name: origin.host_text(), certificate: Some(certificate) };
-    Ok((Transport::Tls(Box::new(stream)), identity))
+    let version = match session.alpn_protocol() {
+        Some(b"h2") => HttpVersion::Http2,
+        Some(_) | None => HttpVersion::Http11,
+    };
+    let peer = PeerIdentity { name: origin.host_text(), certificate: Some(certificate) };
+    Ok(Bare { transport: Transport::Tls(Box::new(stream)), peer, hop: target.hop(), version })
 }
 
 fn server_name(origin: &Origin) -> Option<ServerName<'static>> {

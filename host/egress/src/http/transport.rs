@@ -1,6 +1,7 @@
 //! The stream under an HTTP connection: plain TCP, or TLS over it.
 
 use std::io::{self, IoSlice};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -10,6 +11,17 @@ use tokio_rustls::client::TlsStream;
 pub(super) enum Transport {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Transport {
+    /// A second handle to the socket.
+    pub(super) fn second_handle(&self) -> io::Result<OwnedFd> {
+        let stream = match self {
+            Self::Plain(stream) => stream,
+            Self::Tls(stream) => stream.get_ref().0,
+        };
+        stream.as_fd().try_clone_to_owned()
+    }
 }
 
 /// Calls the same method on whichever stream it is.

@@ -1,6 +1,8 @@
 //! Counting what is handed to the transport and what comes back, above TLS. Evidence, never
 //! permission.
 
+use super::frames::Frames;
+use proofport_core::evidence::HttpVersion;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,22 +46,32 @@ pub(super) struct Wire {
     authenticated: bool,
 }
 
-#[derive(Default)]
 struct Inner {
     seen: Seen,
-    /// Bytes of content that follow the request's head.
-    content: u64,
-    /// How many bytes of the head's end (CR LF CR LF) the last bytes taken match.
-    matched: usize,
-    /// Where the request ends, once its head has been taken.
-    end: Option<u64>,
+    counter: Counter,
     watch: Option<Arc<dyn Watch>>,
+}
+
+/// What tells a message from the rest, by version.
+enum Counter {
+    Http1 {
+        /// Bytes of content that follow the request's head.
+        content: u64,
+        /// How many bytes of the head's end (CR LF CR LF) the last bytes taken match.
+        matched: usize,
+        /// Where the request ends, once its head has been taken.
+        end: Option<u64>,
+    },
+    Http2 {
+        written: Box<Frames>,
+        read: Box<Frames>,
+    },
 }
 
 /// What has been seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// Bytes that the transport has taken.
+    /// Bytes that the transport has taken; of HTTP/2 only those of frames that carry a message.
     pub(super) taken: u64,
     /// Bytes that it was given in a write that failed: some of them may have gone out.
     pub(super) doubtful: u64,
@@ -75,13 +87,27 @@ pub(super) struct Seen {
     pub(super) write_error: Option<io::ErrorKind>,
 }
 
+impl Seen {
+    /// Whether nothing went wrong on the stream, and it goes on.
+    pub(super) const fn is_sound(&self) -> bool {
+        self.read_error.is_none() && self.write_error.is_none() && !self.ended
+    }
+}
+
 const HEAD_END: &[u8; 4] = b"\r\n\r\n";
 
 impl Wire {
     /// A wire that nothing has passed. Authenticated: nobody but the peer can end the stream
     /// properly.
-    pub(super) fn new(authenticated: bool) -> Self {
-        Self { inner: Arc::default(), authenticated }
+    pub(super) fn new(authenticated: bool, version: HttpVersion) -> Self {
+        let counter = match version {
+            HttpVersion::Http11 => Counter::Http1 { content: 0, matched: 0, end: None },
+            HttpVersion::Http2 => {
+                Counter::Http2 { written: Box::new(Frames::written()), read: Box::new(Frames::read()) }
+            }
+        };
+        let inner = Inner { seen: Seen::default(), counter, watch: None };
+        Self { inner: Arc::new(Mutex::new(inner)), authenticated }
     }
 
     /// Whether a proper end of the stream is the peer's own word.
@@ -89,16 +115,32 @@ impl Wire {
         self.authenticated
     }
 
-    /// Begins an exchange whose request has this many bytes of content.
-    pub(super) fn begin(&self, content: u64, watch: Arc<dyn Watch>) {
+    /// Begins an exchange whose request has this many bytes of content. What was seen of an earlier one
+    /// is forgotten.
+    pub(super) fn begin(&self, content_bytes: u64, watch: Arc<dyn Watch>) {
         let mut inner = self.lock();
-        inner.content = content;
+        inner.seen = Seen::default();
+        if let Counter::Http1 { content, matched, end } = &mut inner.counter {
+            (*content, *matched, *end) = (content_bytes, 0, None);
+        }
         inner.watch = Some(watch);
     }
 
     /// What has been seen so far.
     pub(super) fn seen(&self) -> Seen {
         self.lock().seen
+    }
+
+    /// What was seen until the exchange ended. Its watch is let go of: a connection that is kept must not
+    /// keep whoever keeps it.
+    pub(super) fn end(&self) -> Seen {
+        let (seen, watch) = {
+            let mut inner = self.lock();
+            (inner.seen, inner.watch.take())
+        };
+        // Not under the lock: it may be the last that holds on to something.
+        drop(watch);
+        seen
     }
 
     /// The response is complete.
@@ -128,13 +170,18 @@ impl Wire {
         }
     }
 
-    fn read(&self, result: Result<usize, io::ErrorKind>) {
+    fn read(&self, result: Result<&[u8], io::ErrorKind>) {
         let first = {
             let mut inner = self.lock();
             let first = inner.seen.read == 0;
             match result {
-                Ok(0) => inner.seen.ended = true,
-                Ok(read) => inner.seen.read += read as u64,
+                Ok([]) => inner.seen.ended = true,
+                Ok(read) => {
+                    inner.seen.read += match &mut inner.counter {
+                        Counter::Http1 { .. } => read.len() as u64,
+                        Counter::Http2 { read: frames, .. } => frames.pass(read).bytes,
+                    };
+                }
                 Err(kind) => inner.seen.read_error = inner.seen.read_error.or(Some(kind)),
             }
             first && inner.seen.read > 0
@@ -157,30 +204,47 @@ impl Inner {
             }
         };
         let before = self.seen;
-        for byte in bufs.iter().flat_map(|buf| buf.iter()).take(taken) {
-            if self.end.is_some() {
-                break;
+        match &mut self.counter {
+            Counter::Http1 { content, matched, end } => {
+                let mut at = before.taken;
+                for byte in bufs.iter().flat_map(|buf| buf.iter()).take(taken) {
+                    if end.is_some() {
+                        break;
+                    }
+                    at += 1;
+                    *matched = match HEAD_END.get(*matched) {
+                        Some(next) if next == byte => *matched + 1,
+                        _ => usize::from(*byte == b'\r'),
+                    };
+                    if *matched == HEAD_END.len() {
+                        *end = Some(at + *content);
+                    }
+                }
+                self.seen.taken = before.taken + taken as u64;
+                self.seen.request_complete = end.is_some_and(|end| self.seen.taken >= end);
             }
-            self.seen.taken += 1;
-            self.matched = match HEAD_END.get(self.matched) {
-                Some(next) if next == byte => self.matched + 1,
-                _ => usize::from(*byte == b'\r'),
-            };
-            if self.matched == HEAD_END.len() {
-                self.end = Some(self.seen.taken + self.content);
+            Counter::Http2 { written, .. } => {
+                let mut left = taken;
+                for buf in bufs {
+                    let part = buf.get(..left.min(buf.len())).unwrap_or_default();
+                    left -= part.len();
+                    let passed = written.pass(part);
+                    self.seen.taken += passed.bytes;
+                    self.seen.request_complete |= passed.ended;
+                }
             }
         }
-        self.seen.taken = before.taken + taken as u64;
-        self.seen.request_complete = self.end.is_some_and(|end| self.seen.taken >= end);
-        (before.taken == 0 && taken > 0, self.seen.request_complete && !before.request_complete)
+        let first = before.taken == 0 && self.seen.taken > 0;
+        (first, self.seen.request_complete && !before.request_complete)
     }
 }
 
 /// A stream that notes what passes.
 ///
-/// A failed write is noted and then looks like one that never becomes ready: the answer of a peer
-/// that stopped reading may already be on its way, and hyper would drop it for the write's sake. The
-/// read side then ends the exchange, or the deadline does.
+/// In an exchange a failed write is noted and then looks like one that never becomes ready: the answer of
+/// a peer that stopped reading may already be on its way, and hyper would drop it for the write's sake. The
+/// read side then ends the exchange, or the deadline does. Outside of one nothing is on its way, and
+/// nobody need be reading: HTTP/2 writes its preface first.
 pub(super) struct Counted<S> {
     stream: S,
     wire: Wire,
@@ -194,6 +258,12 @@ impl<S> Counted<S> {
     fn is_writable(&self) -> bool {
         self.wire.lock().seen.write_error.is_none()
     }
+
+    /// What becomes of a write that failed.
+    fn failed<T>(&self, result: io::Result<T>) -> Poll<io::Result<T>> {
+        // An exchange has set its watch.
+        if self.wire.lock().watch.is_some() { Poll::Pending } else { Poll::Ready(result) }
+    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
@@ -205,7 +275,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
         let (before, room) = (buf.filled().len(), buf.remaining());
         let result = ready!(Pin::new(&mut self.stream).poll_read(cx, buf));
         if room > 0 {
-            let read = buf.filled().len() - before;
+            let read = buf.filled().get(before..).unwrap_or_default();
             self.wire.read(result.as_ref().map(|()| read).map_err(io::Error::kind));
         }
         Poll::Ready(result)
@@ -227,7 +297,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
         }
         let result = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs));
         self.wire.wrote(bufs, &result);
-        if result.is_err() { Poll::Pending } else { Poll::Ready(result) }
+        if result.is_err() { self.failed(result) } else { Poll::Ready(result) }
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -241,7 +311,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
         let result = ready!(Pin::new(&mut self.stream).poll_flush(cx));
         if let Err(error) = &result {
             self.wire.wrote(&[], &Err(error.kind().into()));
-            return Poll::Pending;
+            return self.failed(result);
         }
         Poll::Ready(result)
     }

@@ -44,7 +44,8 @@ fn check(
     expected: Result<&[&str], Unsendable>,
 ) {
     let credential = injection.map(|injection| Credential::new(injection).unwrap());
-    let got = Outgoing::prepare(request, extra, credential.as_ref()).map(|outgoing| head(&outgoing));
+    let got =
+        Outgoing::prepare(request, extra, credential.as_ref(), UnixMillis(0)).map(|outgoing| head(&outgoing));
     let expected = expected.map(|lines| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>());
     assert_eq!(got, expected, "{request:?}");
 }
@@ -82,7 +83,7 @@ fn requests_are_built_whole() {
 
 #[test]
 fn host_agent_and_coding_are_ours() {
-    let outgoing = Outgoing::prepare(&request("GET", "/", &[], None), &[], None).unwrap();
+    let outgoing = Outgoing::prepare(&request("GET", "/", &[], None), &[], None, UnixMillis(0)).unwrap();
     let headers = outgoing.request.headers();
     assert_eq!(headers.get(HOST).unwrap(), "api.example.com:8443");
     assert_eq!(headers.get(USER_AGENT).unwrap(), AGENT);
@@ -117,4 +118,34 @@ fn what_cannot_be_sent_unchanged_is_refused() {
         check(&request("GET", path, &[], None), &[], Some(&query("k")), Err(Unsendable::Taken));
     }
     check(&request("GET", "/?a+b=1", &[], None), &[], Some(&query("a b")), Err(Unsendable::Taken));
+}
+
+#[test]
+fn a_signed_request_carries_its_signature_and_is_guarded_against_it() {
+    let injection = Injection::SigV4 {
+        access_key_id: "AKID".to_owned(),
+        secret: Secret::new(b"canary-canary".to_vec()),
+        session_token: None,
+        region: "eu-central-1".to_owned(),
+        service: "s3".to_owned(),
+    };
+    let credential = Credential::new(&injection).unwrap();
+    let at = |millis| {
+        let plain = request("PUT", "/a$b?c", &[], Some(b"12"));
+        let outgoing = Outgoing::prepare(&plain, &[], Some(&credential), UnixMillis(millis)).unwrap();
+        let value = outgoing.request.headers().get("authorization").unwrap().to_str().unwrap().to_owned();
+        assert_eq!(outgoing.request.uri(), "/a$b?c");
+        assert!(outgoing.request.headers().contains_key("x-amz-content-sha256"));
+        (value, outgoing.guard())
+    };
+    let (first, guard) = at(1_440_938_160_000);
+    assert!(first.contains("SignedHeaders=content-length;host;x-amz-content-sha256;x-amz-date,"), "{first}");
+    assert!(first.contains("/20150830/eu-central-1/s3/aws4_request"), "{first}");
+    assert_eq!(guard.scan(first.clone().into_bytes()).hits, 1);
+    // The next attempt has a signature of its own.
+    let (second, _) = at(1_440_938_161_000);
+    assert_ne!(first, second);
+    assert!(guard.is_clean(second.as_bytes()));
+    let bad = request("GET", "/?a=%ff", &[], None);
+    check(&bad, &[], Some(&injection), Err(Unsendable::Unsigned));
 }
