@@ -1,3 +1,5 @@
+use crate::disk;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Why the journal can't do what was asked. No variant holds a body's bytes.
@@ -77,6 +79,48 @@ pub enum JournalError {
     /// A commit failed before. Whether this batch is on disk is not known.
     #[error("a commit failed; the process must end")]
     Failed,
+    /// A content can't be stored for want of space: on its file system, beside what is kept in reserve,
+    /// or under the limit for all contents. No commit failed, and the journal goes on.
+    #[error("no room for {}: free space on its file system, or remove old results", path.display())]
+    NoRoom {
+        /// What was to be written.
+        path: PathBuf,
+    },
+    /// A content of more chunks than a marker may list.
+    #[error("the result is larger than {} GiB", crate::results::LARGEST_CONTENT / 1024 / 1024 / 1024)]
+    ContentTooLarge,
+    /// A file of a complete content is not what was stored. No byte of it is given out.
+    #[error("the stored result is damaged: {} {damage}", path.display())]
+    ContentDamaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        damage: Damage,
+    },
+    /// A content was removed while it was being read.
+    #[error("the stored result {} was removed", path.display())]
+    ContentGone {
+        /// Its folder.
+        path: PathBuf,
+    },
+    /// A content is being written; it can be neither begun again nor removed.
+    #[error("the result {} is being written", path.display())]
+    ContentBusy {
+        /// Its folder.
+        path: PathBuf,
+    },
+    /// An earlier write of this content failed, so that it can't become complete.
+    #[error("an earlier write of this result failed")]
+    ContentAborted,
+    /// A content has fewer chunks.
+    #[error("the stored result has no chunk {number}")]
+    NoSuchChunk {
+        /// The number that was asked for.
+        number: u32,
+    },
+    /// A journal on bare storage has no files beside it.
+    #[error("this journal has no folder for large results")]
+    NoFolder,
     /// A file operation failed.
     #[error("could not {doing} {}: {source}", path.display())]
     Io {
@@ -92,7 +136,37 @@ pub enum JournalError {
     Storage(#[source] Box<redb::Error>),
 }
 
+/// What is wrong with a file of a complete content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// It is not there.
+    Missing,
+    /// It is shorter or longer than what was stored.
+    Length,
+    /// It holds other bytes, or those of another place.
+    Altered,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "is missing",
+            Self::Length => "has another length than what was stored",
+            Self::Altered => "was altered",
+        })
+    }
+}
+
 impl JournalError {
+    /// Of a write that no commit depends on: a full disk is an answer of its own.
+    pub(crate) fn writing(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| match disk::is_full(&source) {
+            true => Self::NoRoom { path },
+            false => Self::Io { doing, path, source },
+        }
+    }
+
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { doing, path, source }

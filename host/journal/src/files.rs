@@ -22,11 +22,17 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn sync_folder(path: &Path) -> Result<(), JournalError> {
-    let folder = match path.parent() {
+/// The folder that holds this file.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         Some(_) | None => Path::new("."),
-    };
+    }
+}
+
+/// Makes the names in the folder of this file durable.
+pub(crate) fn sync_folder(path: &Path) -> Result<(), JournalError> {
+    let folder = folder_of(path);
     File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(JournalError::io("sync the folder", folder))

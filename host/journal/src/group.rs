@@ -4,7 +4,7 @@ use crate::batch::{Batch, Committed};
 use crate::error::JournalError;
 use crate::keys::{Authenticator, Code};
 use crate::record::{self, BEFORE_ALL, BodyMark, Place, Record};
-use crate::seal::Sealer;
+use crate::seal::{Sealer, Slot};
 use crate::tables::{self, BODIES, EPOCHS, HEADS, INTENTS, OPEN, RECORDS};
 use proofport_core::digest::Digest;
 use proofport_core::id::RequestId;
@@ -41,7 +41,7 @@ impl Prepared {
         let plain = std::mem::take(&mut batch.bodies);
         for (kind, plain) in plain.into_iter().map(|body| (body.kind, Zeroizing::new(body.bytes))) {
             let invocation = batch.invocation.as_ref().ok_or(JournalError::NoInvocation)?;
-            let sealed = sealer.seal(invocation, kind, &plain)?;
+            let sealed = sealer.seal(Slot::Body(invocation, kind), &plain)?;
             marks.push(BodyMark { kind, digest: Digest::of_bytes(&sealed) });
             bodies.push(sealed);
         }

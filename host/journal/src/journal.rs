@@ -1,11 +1,14 @@
 //! The handle: opening, appending, closing.
 
 use crate::batch::{Batch, Committed};
+use crate::disk::{Disk, LocalDisk};
 use crate::error::JournalError;
 use crate::fatal::FatalHook;
 use crate::files::{self, LockFile};
 use crate::group::{End, Prepared};
 use crate::keys::{Authenticator, JournalKeys};
+use crate::results::Store;
+use crate::room::{Reserve, Room};
 use crate::seal::{Opener, Sealer};
 use crate::tables;
 use crate::writer::{Gauges, Order, Writer};
@@ -27,12 +30,22 @@ pub struct Options {
     pub cache_bytes: usize,
     /// What ends the process when a commit fails.
     pub on_fatal: FatalHook,
+    /// The size of the file that is kept in reserve for settling what is under way when the disk is
+    /// full, in bytes; 0 for none, and then [`Journal::room`] is always enough.
+    pub reserve_bytes: u64,
+    /// The most bytes of all contents together, as stored.
+    pub max_content_bytes_total: u64,
 }
 
 impl Default for Options {
-    /// 64 MiB, and the process exits.
+    /// 64 MiB of cache, the process exits, 64 MiB in reserve, and 4 GiB of contents.
     fn default() -> Self {
-        Self { cache_bytes: 64 * 1024 * 1024, on_fatal: FatalHook::exit() }
+        Self {
+            cache_bytes: 64 * 1024 * 1024,
+            on_fatal: FatalHook::exit(),
+            reserve_bytes: 64 * 1024 * 1024,
+            max_content_bytes_total: 4 * 1024 * 1024 * 1024,
+        }
     }
 }
 
@@ -61,12 +74,20 @@ pub(crate) struct Shared {
     pub(crate) path: PathBuf,
     pub(crate) authenticator: Authenticator,
     pub(crate) opener: Opener,
-    sealer: Arc<Sealer>,
+    pub(crate) sealer: Arc<Sealer>,
     gauges: Arc<Gauges>,
     orders: Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// None on bare storage.
+    pub(crate) beside: Option<Beside>,
     /// Released after the database is closed.
     lock: Option<Arc<LockFile>>,
+}
+
+/// What is kept in files beside the journal.
+pub(crate) struct Beside {
+    pub(crate) reserve: Arc<Reserve>,
+    pub(crate) store: Store,
 }
 
 impl fmt::Debug for Journal {
@@ -96,8 +117,19 @@ impl Journal {
         options: Options,
         wrap: impl FnOnce(FileBackend) -> B,
     ) -> Result<Self, JournalError> {
+        Self::open_on(path, keys, options, wrap, Arc::new(LocalDisk))
+    }
+
+    pub(crate) fn open_on<B: StorageBackend>(
+        path: &Path,
+        keys: JournalKeys,
+        options: Options,
+        wrap: impl FnOnce(FileBackend) -> B,
+        disk: Arc<dyn Disk>,
+    ) -> Result<Self, JournalError> {
         let lock = LockFile::take(path)?;
         let authenticator = Authenticator::new(&keys.event_mac);
+        let reserve = Reserve::find(path, options.reserve_bytes, Arc::clone(&disk), lock.failed());
         files::prepare(path, &lock, &authenticator, options.cache_bytes)?;
         let backend = wrap(files::file_backend(files::open_file(path)?, path)?);
         let database = files::open_database(backend, options.cache_bytes, path).inspect_err(|error| {
@@ -106,7 +138,12 @@ impl Journal {
                 lock.mark_failed();
             }
         })?;
-        Self::start(database, path.to_owned(), Some(lock), &keys, options)
+        let reserve = Arc::new(reserve);
+        // Only once the journal is open; until then the space may be needed for opening it.
+        let _ = reserve.room();
+        let store = Store::find(path, options.max_content_bytes_total, Arc::clone(&reserve), disk)?;
+        let beside = Beside { reserve, store };
+        Self::start(database, path.to_owned(), Some(lock), Some(beside), &keys, options.on_fatal)
     }
 
     /// A journal on any storage, without the files beside it; empty storage is initialised.
@@ -123,15 +160,16 @@ impl Journal {
         if tables::is_empty(&database).map_err(files::storage)? {
             tables::initialise(&database, &Authenticator::new(&keys.event_mac)).map_err(files::storage)?;
         }
-        Self::start(database, path, None, &keys, options)
+        Self::start(database, path, None, None, &keys, options.on_fatal)
     }
 
     fn start(
         database: Database,
         path: PathBuf,
         lock: Option<LockFile>,
+        beside: Option<Beside>,
         keys: &JournalKeys,
-        options: Options,
+        on_fatal: FatalHook,
     ) -> Result<Self, JournalError> {
         let authenticator = Authenticator::new(&keys.event_mac);
         let (database, end, epoch) = files::undamaged(&path, || {
@@ -155,7 +193,8 @@ impl Journal {
             sealer: Arc::clone(&sealer),
             end,
             gauges: Arc::clone(&gauges),
-            fatal: options.on_fatal,
+            reserve: beside.as_ref().map(|beside| Arc::clone(&beside.reserve)),
+            fatal: on_fatal,
         };
         let thread = std::thread::Builder::new()
             .name("journal".to_owned())
@@ -163,7 +202,8 @@ impl Journal {
             .map_err(JournalError::io("start the writer of", &path))?;
         let thread = Mutex::new(Some(thread));
         let database = Some(database);
-        let shared = Shared { database, path, authenticator, opener, sealer, gauges, orders, thread, lock };
+        let shared =
+            Shared { database, path, authenticator, opener, sealer, gauges, orders, thread, beside, lock };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -206,6 +246,14 @@ impl Journal {
             largest_group: largest_group.load(Ordering::Relaxed),
             riding: riding.load(Ordering::Relaxed),
         }
+    }
+
+    /// Whether new work may begin: whether there is space to settle it, whatever else fills the disk
+    /// meanwhile. Gives the file in reserve back when space is short, and takes it again when there is
+    /// enough, which blocks for the time of a sync. A journal on bare storage always has enough.
+    #[must_use]
+    pub fn room(&self) -> Room {
+        self.shared.beside.as_ref().map_or(Room::Enough, |beside| beside.reserve.room())
     }
 
     /// Lets bodies be read, after the vault was unlocked.

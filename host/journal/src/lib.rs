@@ -9,8 +9,13 @@
 //!   moved one. What no file can prove is that it is its own newest version.
 //! - Bodies are encrypted under a key of the process, which is wrapped once to the vault's recipient:
 //!   a locked host can store and not read.
+//! - A result too large for a record is a content: numbered chunks in files beside the journal, sealed
+//!   like bodies, and a marker that is written last. Without it there is no content.
+//! - Storing a content may meet a full disk without harm. For commits, space is kept in reserve, and
+//!   [`Journal::room`] says whether new work may begin.
 
 mod batch;
+mod disk;
 mod error;
 mod fatal;
 mod files;
@@ -19,6 +24,8 @@ mod journal;
 mod keys;
 mod read;
 mod record;
+mod results;
+mod room;
 mod seal;
 mod tables;
 #[cfg(test)]
@@ -27,10 +34,12 @@ mod verify;
 mod writer;
 
 pub use batch::{Batch, Body, BodyKind, Committed, Recorded};
-pub use error::JournalError;
+pub use error::{Damage, JournalError};
 pub use fatal::{EXIT_STATUS, FatalHook};
 pub use journal::{Journal, Options, Stats};
 pub use keys::JournalKeys;
 pub use redb::StorageBackend;
 pub use redb::backends::FileBackend;
+pub use results::{CHUNK_BYTES, Content, ContentFacts, ContentWriter, Keep, Resume, Swept};
+pub use room::Room;
 pub use verify::Verified;

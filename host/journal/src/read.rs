@@ -5,6 +5,7 @@ use crate::error::JournalError;
 use crate::files;
 use crate::journal::Journal;
 use crate::record::Record;
+use crate::seal::Slot;
 use crate::tables::{self, BODIES, EPOCHS, HEADS, INTENTS, OPEN, RECORDS};
 use crate::verify::{self, Verified};
 use proofport_core::digest::Digest;
@@ -76,7 +77,11 @@ impl Journal {
                 let epochs = transaction.open_table(EPOCHS)?;
                 Ok(epochs.get(epoch)?.map(|wrapped| wrapped.value().to_vec()))
             };
-            self.shared.opener.open(id, kind, sealed.value(), wrapped)?.ok_or_else(tampered).map(Some)
+            self.shared
+                .opener
+                .open(Slot::Body(id, kind), sealed.value(), wrapped)?
+                .ok_or_else(tampered)
+                .map(Some)
         })
     }
 

@@ -1,7 +1,8 @@
-//! Bodies at rest: encrypted under a random key of this process (an epoch), which is wrapped once to
-//! the vault's recipient. Whoever has only the file, or only a locked host, can't read one.
+//! Bodies and contents at rest: encrypted under a random key of this process (an epoch), which is
+//! wrapped once to the vault's recipient. Whoever has only the files, or only a locked host, can't read
+//! one.
 //!
-//! A sealed body is the epoch (8 bytes, big-endian), a random nonce (24), and the ciphertext.
+//! What is sealed is the epoch (8 bytes, big-endian), a random nonce (24), and the ciphertext.
 
 use crate::batch::BodyKind;
 use crate::error::JournalError;
@@ -23,17 +24,45 @@ fn random<const N: usize>() -> Result<Zeroizing<[u8; N]>, JournalError> {
     Ok(bytes)
 }
 
-/// The associated data: a body opens only as what it was stored as. Its record vouches for its place
-/// in the sequence.
-fn place(epoch: u64, invocation: &RequestId, kind: BodyKind) -> Digest {
-    let parts: [&[u8]; 3] = [&epoch.to_be_bytes(), invocation.as_bytes(), kind.as_str().as_bytes()];
-    Digest::of_parts("proofport.journal.body/1", &parts)
+/// What sealed bytes are, and of which invocation. They open only as what they were stored as.
+#[derive(Clone, Copy)]
+pub(crate) enum Slot<'a> {
+    /// A body in the journal. Its record vouches for its place in the sequence.
+    Body(&'a RequestId, BodyKind),
+    /// A chunk of a content, by its number.
+    Chunk(&'a RequestId, u32),
+    /// What a complete content is made up of.
+    Marker(&'a RequestId),
 }
+
+impl Slot<'_> {
+    /// The associated data.
+    fn place(self, epoch: u64) -> Digest {
+        let epoch = &epoch.to_be_bytes();
+        match self {
+            Self::Body(invocation, kind) => {
+                let parts: [&[u8]; 3] = [epoch, invocation.as_bytes(), kind.as_str().as_bytes()];
+                Digest::of_parts("proofport.journal.body/1", &parts)
+            }
+            Self::Chunk(invocation, number) => {
+                let parts: [&[u8]; 4] = [epoch, invocation.as_bytes(), b"chunk", &number.to_be_bytes()];
+                Digest::of_parts("proofport.journal.content/1", &parts)
+            }
+            Self::Marker(invocation) => {
+                let parts: [&[u8]; 3] = [epoch, invocation.as_bytes(), b"complete"];
+                Digest::of_parts("proofport.journal.content/1", &parts)
+            }
+        }
+    }
+}
+
+/// By how much sealed bytes are longer than plain ones.
+pub(crate) const OVERHEAD: usize = 8 + 24 + 16;
 
 /// The write half: this process's epoch.
 pub(crate) struct Sealer {
     pub(crate) epoch: u64,
-    /// The key for the recipient's eyes, to be stored with the first body.
+    /// The key for the recipient's eyes. It is stored with the first body, and with every content.
     pub(crate) wrapped: Vec<u8>,
     cipher: XChaCha20Poly1305,
 }
@@ -46,14 +75,9 @@ impl Sealer {
         Ok(Self { epoch, wrapped, cipher: XChaCha20Poly1305::new(&Key::from(*key)) })
     }
 
-    pub(crate) fn seal(
-        &self,
-        invocation: &RequestId,
-        kind: BodyKind,
-        plain: &[u8],
-    ) -> Result<Vec<u8>, JournalError> {
+    pub(crate) fn seal(&self, slot: Slot<'_>, plain: &[u8]) -> Result<Vec<u8>, JournalError> {
         let nonce = random::<24>()?;
-        let aad = place(self.epoch, invocation, kind);
+        let aad = slot.place(self.epoch);
         let payload = Payload { msg: plain, aad: aad.as_bytes() };
         let sealed =
             self.cipher.encrypt(&XNonce::from(*nonce), payload).map_err(|_| JournalError::TooLarge)?;
@@ -61,12 +85,14 @@ impl Sealer {
     }
 }
 
-/// The read half: the identity, and the epochs that it unwrapped. Empty while the vault is locked.
+/// The read half: the identity, and the keys that it unwrapped. Empty while the vault is locked.
 pub(crate) struct Opener(Mutex<Option<Open>>);
 
 struct Open {
     identity: Identity,
-    epochs: HashMap<u64, EpochKey>,
+    /// By the digest of the wrapped key. An epoch's number does not name one key: a process that stored
+    /// contents and no body leaves its number to the next.
+    keys: HashMap<Digest, EpochKey>,
 }
 
 impl Opener {
@@ -76,14 +102,14 @@ impl Opener {
         Ok(opener)
     }
 
-    /// Takes another identity, or none, and forgets every unwrapped epoch.
+    /// Takes another identity, or none, and forgets every unwrapped key.
     pub(crate) fn replace(&self, identity: Option<&Secret>) -> Result<(), JournalError> {
         let open = match identity {
             None => None,
             Some(identity) => {
                 let text = std::str::from_utf8(identity.expose()).map_err(|_| JournalError::BadIdentity)?;
                 let identity = text.parse().map_err(|_| JournalError::BadIdentity)?;
-                Some(Open { identity, epochs: HashMap::new() })
+                Some(Open { identity, keys: HashMap::new() })
             }
         };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = open;
@@ -94,41 +120,40 @@ impl Opener {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    /// Opens a body. `wrapped` finds an epoch's wrapped key. None when the body is not what was
-    /// stored under this invocation and kind.
+    /// Opens what is sealed. `wrapped` finds an epoch's wrapped key. None when it is not what was stored
+    /// in this slot.
     pub(crate) fn open(
         &self,
-        invocation: &RequestId,
-        kind: BodyKind,
+        slot: Slot<'_>,
         sealed: &[u8],
         wrapped: impl FnOnce(u64) -> Result<Option<Vec<u8>>, JournalError>,
     ) -> Result<Option<Zeroizing<Vec<u8>>>, JournalError> {
         let Some((epoch, rest)) = sealed.split_first_chunk::<8>() else { return Ok(None) };
         let Some((nonce, sealed)) = rest.split_first_chunk::<24>() else { return Ok(None) };
         let epoch = u64::from_be_bytes(*epoch);
-        let Some(key) = self.epoch_key(epoch, wrapped)? else { return Ok(None) };
-        let aad = place(epoch, invocation, kind);
+        let Some(key) = self.key(|| wrapped(epoch))? else { return Ok(None) };
+        let aad = slot.place(epoch);
         let payload = Payload { msg: sealed, aad: aad.as_bytes() };
         let plain = XChaCha20Poly1305::new(&Key::from(*key)).decrypt(&XNonce::from(*nonce), payload);
         Ok(plain.ok().map(Zeroizing::new))
     }
 
-    fn epoch_key(
+    fn key(
         &self,
-        epoch: u64,
-        wrapped: impl FnOnce(u64) -> Result<Option<Vec<u8>>, JournalError>,
+        wrapped: impl FnOnce() -> Result<Option<Vec<u8>>, JournalError>,
     ) -> Result<Option<EpochKey>, JournalError> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let open = open.as_mut().ok_or(JournalError::BodiesLocked)?;
-        if let Some(key) = open.epochs.get(&epoch) {
+        let Some(wrapped) = wrapped()? else { return Ok(None) };
+        let name = Digest::of_bytes(&wrapped);
+        if let Some(key) = open.keys.get(&name) {
             return Ok(Some(key.clone()));
         }
-        let Some(wrapped) = wrapped(epoch)? else { return Ok(None) };
         let plain = age::decrypt(&open.identity, &wrapped)
             .map(Zeroizing::new)
             .map_err(|_| JournalError::OtherRecipient)?;
         let Ok(key) = plain.as_slice().try_into().map(Zeroizing::new) else { return Ok(None) };
-        open.epochs.insert(epoch, EpochKey::clone(&key));
+        open.keys.insert(name, EpochKey::clone(&key));
         Ok(Some(key))
     }
 }

@@ -1,10 +1,12 @@
 //! The one thread that writes.
 
 use crate::batch::Committed;
+use crate::disk;
 use crate::fatal::FatalHook;
 use crate::files::LockFile;
 use crate::group::{End, Prepared};
 use crate::keys::Authenticator;
+use crate::room::Reserve;
 use crate::seal::Sealer;
 use redb::Database;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,7 +51,30 @@ pub(crate) struct Writer {
     pub(crate) sealer: Arc<Sealer>,
     pub(crate) end: End,
     pub(crate) gauges: Arc<Gauges>,
+    /// None on bare storage.
+    pub(crate) reserve: Option<Arc<Reserve>>,
     pub(crate) fatal: FatalHook,
+}
+
+/// Why a commit failed.
+#[derive(Debug, thiserror::Error)]
+enum Cause {
+    /// There is no space.
+    #[error("{0}")]
+    Full(redb::Error),
+    /// Something else.
+    #[error("{0}")]
+    Failed(redb::Error),
+    /// The storage engine panicked, which leaves the same doubt.
+    #[error("the storage engine panicked")]
+    Panicked,
+}
+
+impl Cause {
+    fn of(error: redb::Error) -> Self {
+        let full = matches!(&error, redb::Error::Io(source) if disk::is_full(source));
+        if full { Self::Full(error) } else { Self::Failed(error) }
+    }
 }
 
 /// The batches of the next transaction.
@@ -113,13 +138,13 @@ impl Writer {
     fn commit(
         &mut self,
         batches: &[(Prepared, Option<oneshot::Sender<Committed>>)],
-    ) -> Result<Vec<Committed>, String> {
-        let Self { database, authenticator, sealer, end, gauges, .. } = self;
+    ) -> Result<Vec<Committed>, Cause> {
+        let Self { database, authenticator, sealer, end, gauges, reserve, .. } = self;
+        reserve.iter().for_each(|reserve| reserve.release_if_short());
         let write = || end.commit(database, authenticator, sealer, batches.iter().map(|(batch, _)| batch));
         // A panic in here leaves the same doubt as an error.
-        let committed = catch_unwind(AssertUnwindSafe(write))
-            .map_err(|_| "the storage engine panicked".to_owned())?
-            .map_err(|error| error.to_string())?;
+        let committed =
+            catch_unwind(AssertUnwindSafe(write)).map_err(|_| Cause::Panicked)?.map_err(Cause::of)?;
         let size = batches.len() as u64;
         gauges.commits.fetch_add(1, Ordering::Relaxed);
         gauges.riding.store(0, Ordering::Relaxed);
@@ -131,15 +156,25 @@ impl Writer {
 
     /// Nothing is tried again: after a failed sync the kernel may call pages clean that never reached
     /// the disk, so a second success would prove nothing.
-    fn fail(self, cause: &str) {
+    fn fail(self, cause: &Cause) {
         self.gauges.failed.store(true, Ordering::Release);
         if let Some(lock) = &self.lock {
             lock.mark_failed();
         }
         let path = self.path.display();
+        let advice = match cause {
+            Cause::Full(_) => {
+                "The disk is full. Free space for at least another journal of this size and start again: \
+                 the journal is rewritten and recovers, and the record of what was under way will say \
+                 unknown."
+            }
+            Cause::Failed(_) | Cause::Panicked => {
+                "Check the disk and start again: the journal is rewritten and recovers."
+            }
+        };
         self.fatal.call(format!(
             "proofport: writing the journal {path} failed: {cause}. Nothing that was waiting was \
-             acknowledged. Check the disk and start again: the journal is rewritten and recovers."
+             acknowledged. {advice}"
         ));
     }
 }

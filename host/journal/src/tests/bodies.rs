@@ -108,3 +108,30 @@ fn an_epoch_is_stored_once_and_only_when_used() {
     check(false, 1);
     check(true, 2);
 }
+
+#[test]
+fn what_is_sealed_opens_in_its_own_slot_only() {
+    use crate::seal::{OVERHEAD, Opener, Sealer, Slot};
+    let home = Home::new();
+    let sealer = Sealer::new(1, &home.keys().seal_recipient).unwrap();
+    let opener = Opener::new(Some(&home.identity())).unwrap();
+    let (one, other) = (id(1), id(2));
+    let slots = [
+        Slot::Body(&one, BodyKind::Input),
+        Slot::Body(&one, BodyKind::Result),
+        Slot::Body(&other, BodyKind::Input),
+        Slot::Chunk(&one, 0),
+        Slot::Chunk(&one, 1),
+        Slot::Chunk(&other, 0),
+        Slot::Marker(&one),
+        Slot::Marker(&other),
+    ];
+    for (from, slot) in slots.into_iter().enumerate() {
+        let sealed = sealer.seal(slot, CANARY.as_bytes()).unwrap();
+        assert_eq!(sealed.len(), CANARY.len() + OVERHEAD);
+        for (to, slot) in slots.into_iter().enumerate() {
+            let opened = opener.open(slot, &sealed, |_| Ok(Some(sealer.wrapped.clone()))).unwrap();
+            assert_eq!(opened.is_some(), from == to, "{from} as {to}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::probe::{Probe, Probed};
 use super::{Home, append, batch, body, id, read, texts};
-use crate::{Batch, BodyKind, EXIT_STATUS, FatalHook, Journal, JournalError, Options};
+use crate::{Batch, BodyKind, EXIT_STATUS, FatalHook, Journal, JournalError, Keep, Options};
 use std::os::unix::fs::MetadataExt as _;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +12,13 @@ fn lock_state(home: &Home) -> String {
     std::fs::read_to_string(home.path.with_extension("redb.lock")).unwrap()
 }
 
-fn check(fail: impl FnOnce(&Probe) -> &AtomicBool) {
+fn check(broken_device: bool, advice: &str, fail: impl FnOnce(&Probe) -> &AtomicBool) {
     let home = Home::new();
     let probe = Arc::new(Probe::default());
+    probe.broken.store(broken_device, Ordering::SeqCst);
     let (said, heard) = mpsc::channel();
-    let options =
-        Options { on_fatal: FatalHook::new(move |line| said.send(line).unwrap()), ..Options::default() };
+    let on_fatal = FatalHook::new(move |line| said.send(line).unwrap());
+    let options = Options { on_fatal, ..super::options() };
     let wrap = |inner| Probed { inner, probe: Arc::clone(&probe) };
     let journal = Journal::open_wrapped(&home.path, home.keys(), options, wrap).unwrap();
     append(&journal, Batch { bodies: vec![body(BodyKind::Result, "kept")], ..batch(1, &["acknowledged"]) });
@@ -30,6 +31,7 @@ fn check(fail: impl FnOnce(&Probe) -> &AtomicBool) {
     let line = heard.recv().unwrap();
     assert!(line.contains(home.path.to_str().unwrap()) && line.contains("the probe refuses"), "{line}");
     assert!(line.contains("Nothing that was waiting was acknowledged") && !line.contains('\n'), "{line}");
+    assert!(line.contains(advice) && line.contains("start again"), "{line}");
     assert_eq!(lock_state(&home), "failed \n");
 
     // The disk works again; the process may not go on all the same.
@@ -56,14 +58,56 @@ fn check(fail: impl FnOnce(&Probe) -> &AtomicBool) {
     assert_eq!(std::fs::metadata(&home.path).unwrap().ino(), inode, "once is enough");
 }
 
+const FULL: &str = "The disk is full. Free space";
+const BROKEN: &str = "Check the disk";
+
 #[test]
 fn a_failed_sync_ends_everything() {
-    check(|probe| &probe.fail_syncs);
+    check(false, FULL, |probe| &probe.fail_syncs);
+    check(true, BROKEN, |probe| &probe.fail_syncs);
 }
 
 #[test]
 fn a_failed_write_ends_everything() {
-    check(|probe| &probe.fail_writes);
+    check(false, FULL, |probe| &probe.fail_writes);
+    check(true, BROKEN, |probe| &probe.fail_writes);
+}
+
+#[test]
+fn a_disk_that_is_full_at_the_settlement_leaves_a_dispatch_without_an_end() {
+    let home = Home::new();
+    let probe = Arc::new(Probe::default());
+    let (said, heard) = mpsc::channel();
+    let on_fatal = FatalHook::new(move |line| said.send(line).unwrap());
+    let options = Options { on_fatal, ..super::options() };
+    let wrap = |inner| Probed { inner, probe: Arc::clone(&probe) };
+    let journal = Journal::open_wrapped(&home.path, home.keys(), options, wrap).unwrap();
+    append(&journal, Batch { open: Some(true), ..batch(1, &["accepted", "dispatched"]) });
+    let mut content = journal.begin_content(&id(1)).unwrap();
+    content.push(b"a large answer").unwrap();
+    content.finish().unwrap();
+
+    probe.fail_writes.store(true, Ordering::SeqCst);
+    let settlement = Batch {
+        open: Some(false),
+        bodies: vec![body(BodyKind::Envelope, "the answer")],
+        ..batch(1, &["settled", "result stored"])
+    };
+    let error = super::block_on(journal.append(settlement)).unwrap_err();
+    assert!(matches!(error, JournalError::Failed), "{error}");
+    let line = heard.recv().unwrap();
+    assert!(line.contains("will say unknown") && line.contains("at least another journal"), "{line}");
+    drop(journal);
+
+    let journal = home.open();
+    let dispatched = [(1, "accepted".to_owned()), (2, "dispatched".to_owned())];
+    assert_eq!(texts(&journal.history(&id(1)).unwrap()), dispatched);
+    assert_eq!(journal.open_invocations().unwrap(), [id(1)]);
+    assert_eq!(read(&journal, 1, BodyKind::Envelope), None);
+    // The content is whole, but no record names it: what was recorded decides.
+    assert!(journal.content(&id(1)).unwrap().is_some());
+    let swept = journal.sweep_contents(|_| Keep::Remove).unwrap();
+    assert_eq!(swept.unwanted, 1);
 }
 
 #[test]
@@ -78,7 +122,7 @@ fn nobody_who_waits_is_acknowledged() {
         called.send(()).unwrap();
         let _ = wait.recv();
     });
-    let options = Options { on_fatal: hook, ..Options::default() };
+    let options = Options { on_fatal: hook, ..super::options() };
     let wrap = |inner| Probed { inner, probe: Arc::clone(&probe) };
     let journal = Journal::open_wrapped(&home.path, home.keys(), options, wrap).unwrap();
     let mut context = Context::from_waker(Waker::noop());
@@ -109,7 +153,8 @@ fn child_whose_disk_fails() {
     let home = Home::new();
     let probe = Arc::new(Probe::default());
     let wrap = |inner| Probed { inner, probe: Arc::clone(&probe) };
-    let journal = Journal::open_wrapped(path.as_ref(), home.keys(), Options::default(), wrap).unwrap();
+    let options = Options { reserve_bytes: 0, ..Options::default() };
+    let journal = Journal::open_wrapped(path.as_ref(), home.keys(), options, wrap).unwrap();
     append(&journal, batch(1, &["acknowledged"]));
     probe.fail_syncs.store(true, Ordering::SeqCst);
     let answer = super::block_on(journal.append(batch(1, &["doubtful"])));

@@ -2,11 +2,15 @@
 
 mod alone;
 mod bodies;
+mod contents;
 mod crash;
 mod damage;
+mod disk;
 mod failure;
 mod grouping;
+mod leftovers;
 mod probe;
+mod room;
 mod sequence;
 
 use crate::{Batch, Body, BodyKind, Committed, FatalHook, Journal, JournalKeys, Options, Recorded};
@@ -57,9 +61,10 @@ impl Home {
     }
 }
 
-/// Options under which a failed commit fails the test.
+/// Options under which a failed commit fails the test, without a reserve.
 fn options() -> Options {
-    Options { on_fatal: FatalHook::new(|line| panic!("{line}")), ..Options::default() }
+    let on_fatal = FatalHook::new(|line| panic!("{line}"));
+    Options { on_fatal, reserve_bytes: 0, ..Options::default() }
 }
 
 fn id(number: u8) -> RequestId {

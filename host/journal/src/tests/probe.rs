@@ -15,6 +15,8 @@ pub(super) struct Probe {
     pub(super) grown: AtomicU64,
     pub(super) fail_syncs: AtomicBool,
     pub(super) fail_writes: AtomicBool,
+    /// What fails says that the device is broken, and not that it is full.
+    pub(super) broken: AtomicBool,
     gate: Mutex<Gate>,
     moved: Condvar,
 }
@@ -65,8 +67,12 @@ pub(super) struct Probed {
     pub(super) probe: Arc<Probe>,
 }
 
-fn refused() -> io::Error {
-    io::Error::new(io::ErrorKind::StorageFull, "the probe refuses")
+impl Probe {
+    fn refused(&self) -> io::Error {
+        let broken = self.broken.load(Ordering::SeqCst);
+        let kind = if broken { io::ErrorKind::Other } else { io::ErrorKind::StorageFull };
+        io::Error::new(kind, "the probe refuses")
+    }
 }
 
 type Edge = Bound<u64>;
@@ -87,12 +93,16 @@ impl StorageBackend for Probed {
     fn sync_data(&self) -> io::Result<()> {
         self.probe.syncs.fetch_add(1, Ordering::SeqCst);
         self.probe.pass();
-        if self.probe.fail_syncs.load(Ordering::SeqCst) { Err(refused()) } else { self.inner.sync_data() }
+        if self.probe.fail_syncs.load(Ordering::SeqCst) {
+            Err(self.probe.refused())
+        } else {
+            self.inner.sync_data()
+        }
     }
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.probe.writes.fetch_add(1, Ordering::SeqCst);
         if self.probe.fail_writes.load(Ordering::SeqCst) {
-            return Err(refused());
+            return Err(self.probe.refused());
         }
         self.inner.write(offset, data)
     }
