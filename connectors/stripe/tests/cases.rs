@@ -155,7 +155,7 @@ fn exchange(expected: &Expected, send: Send) -> Exchange {
         expected.answer.as_str().map_or_else(|| expected.answer.to_string(), str::to_owned).into_bytes();
     let header = |(name, value): (&String, &String)| Header { name: name.clone(), value: value.clone() };
     let headers = expected.headers.iter().map(header).collect();
-    let response = Response::Http(HttpResponse { status: expected.status, headers, body });
+    let response = Response::Http(HttpResponse { status: expected.status, headers, body, stored: None });
     Exchange { role: send.role, request: send.request, response }
 }
 

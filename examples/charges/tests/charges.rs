@@ -25,7 +25,7 @@ fn create() -> Call {
 
 fn answered(role: Role, status: u16, body: &str) -> Vec<Exchange> {
     let request = Request::Http(HttpRequest::get("/"));
-    let response = HttpResponse { status, headers: Vec::new(), body: body.as_bytes().to_vec() };
+    let response = HttpResponse { status, headers: Vec::new(), body: body.as_bytes().to_vec(), stored: None };
     vec![Exchange { role, request, response: Response::Http(response) }]
 }
 

@@ -92,7 +92,12 @@ mod tests {
         Exchange {
             role,
             request: Request::Http(HttpRequest::get("/")),
-            response: Response::Http(HttpResponse { status, headers: Vec::new(), body: b"<html>".to_vec() }),
+            response: Response::Http(HttpResponse {
+                status,
+                headers: Vec::new(),
+                body: b"<html>".to_vec(),
+                stored: None,
+            }),
         }
     }
 

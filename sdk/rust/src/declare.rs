@@ -91,6 +91,7 @@ impl Operation {
             job_operation: None,
             completion_marker: None,
             kept_headers: Vec::new(),
+            stores_content: false,
         }
     }
 
@@ -158,6 +159,16 @@ impl Operation {
         self.kept_headers = names.iter().map(|name| (*name).to_owned()).collect();
         self
     }
+
+    /// The content of its answer may be too large to be read. The host stores the body of a complete
+    /// 2xx answer of the last query, or of the effect, for the caller to fetch; the connector learns
+    /// its length and digest by [`HttpResponse::stored`](crate::HttpResponse::stored). Other answers
+    /// are shown as always.
+    #[must_use]
+    pub const fn stores_content(mut self) -> Self {
+        self.stores_content = true;
+        self
+    }
 }
 
 impl KeyedContract {
@@ -219,4 +230,18 @@ pub const fn key_in_connector() -> KeyPlace {
 /// The schema of an object without properties.
 fn nothing() -> Value {
     json!({ "type": "object", "additionalProperties": false })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Operation;
+
+    #[test]
+    fn a_content_is_shown_unless_it_is_declared_otherwise() {
+        let check = |operation: Operation, expected: bool| {
+            assert_eq!(operation.stores_content, expected);
+        };
+        check(Operation::read("fetch"), false);
+        check(Operation::read("fetch").stores_content(), true);
+    }
 }

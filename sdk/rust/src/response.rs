@@ -1,6 +1,9 @@
 //! Reading complete responses.
 
-use crate::{Exchange, Fault, HttpRequest, HttpResponse, Request, Response, Terms, Verdict, default_verdict};
+use crate::{
+    Exchange, Fault, HttpRequest, HttpResponse, Request, Response, StoredContent, Terms, Verdict,
+    default_verdict,
+};
 use serde::de::DeserializeOwned;
 
 impl Exchange {
@@ -36,6 +39,15 @@ impl HttpResponse {
         serde_json::from_slice(&self.body).map_err(|_| Fault::Unreadable)
     }
 
+    /// The content that the host stored instead of showing it, where the operation declares
+    /// [`stores_content`](crate::Operation::stores_content) and the status is of class 2xx.
+    ///
+    /// # Errors
+    /// [`Fault::Unreadable`] where nothing was stored.
+    pub fn stored(&self) -> Result<&StoredContent, Fault> {
+        self.stored.as_ref().ok_or(Fault::Unreadable)
+    }
+
     /// The first value of a kept header; `name` in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -62,13 +74,14 @@ impl HttpResponse {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Header, HttpResponse};
+    use crate::{Fault, Header, HttpResponse, StoredContent};
 
     #[test]
     fn retry_after_is_read_in_seconds_only() {
         let check = |value: &str, expected: Option<u32>| {
             let header = Header { name: "Retry-After".to_owned(), value: value.to_owned() };
-            let response = HttpResponse { status: 429, headers: vec![header], body: Vec::new() };
+            let response =
+                HttpResponse { status: 429, headers: vec![header], body: Vec::new(), stored: None };
             assert_eq!(response.retry_after(), expected, "{value:?}");
         };
         check("7", Some(7));
@@ -80,5 +93,16 @@ mod tests {
         check("1.5", None);
         check("", None);
         check("Wed, 21 Oct 2015 07:28:00 GMT", None);
+    }
+
+    #[test]
+    fn a_content_that_was_not_stored_is_a_fault() {
+        let check = |stored: Option<StoredContent>| {
+            let response =
+                HttpResponse { status: 200, headers: Vec::new(), body: Vec::new(), stored: stored.clone() };
+            assert_eq!(response.stored(), stored.as_ref().ok_or(Fault::Unreadable));
+        };
+        check(None);
+        check(Some(StoredContent { bytes: 0, digest: "00".repeat(32) }));
     }
 }

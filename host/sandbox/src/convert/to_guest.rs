@@ -3,7 +3,7 @@
 use crate::world::proofport::connector::types as wit;
 use proofport_core::call::{Call, DispatchFacts};
 use proofport_core::contract::Role;
-use proofport_core::exchange::{Exchange, Header, Request, Response, SshCommand, SshExit};
+use proofport_core::exchange::{Exchange, Header, Request, Response, SshCommand, SshExit, StoredContent};
 
 pub(crate) fn call(call: &Call) -> wit::Call {
     wit::Call {
@@ -69,6 +69,7 @@ fn response(response: &Response) -> wit::Response {
             status: http.status,
             headers: headers(&http.headers),
             body: http.body.clone(),
+            stored: http.stored.as_ref().map(stored),
         }),
         Response::Ssh(ssh) => wit::Response::Ssh(wit::SshResponse {
             exit: match &ssh.exit {
@@ -80,6 +81,10 @@ fn response(response: &Response) -> wit::Response {
             stderr: ssh.stderr.clone(),
         }),
     }
+}
+
+fn stored(stored: &StoredContent) -> wit::StoredContent {
+    wit::StoredContent { bytes: stored.bytes, digest: stored.digest.hex() }
 }
 
 fn headers(headers: &[Header]) -> Vec<wit::Header> {

@@ -61,6 +61,7 @@ pub(super) fn operation(operation: wit::Operation) -> Result<Operation, Breach> 
         output_schema,
         failure_schema,
         kept_headers: kept_headers(&operation.kept_headers, &name)?,
+        stores_content: operation.stores_content,
         contract,
         name,
     })

@@ -33,12 +33,14 @@ fn wit_operation() -> wit::Operation {
         job_operation: None,
         completion_marker: None,
         kept_headers: vec!["Request-Id".to_owned()],
+        stores_content: false,
     }
 }
 
 fn wit_manifest() -> wit::Manifest {
     let read = wit::Operation {
         name: "look".to_owned(),
+        stores_content: true,
         effect: wit::Effect::Read,
         repeat: wit::Repeat::Idempotent,
         ..wit_operation()
@@ -307,6 +309,17 @@ fn an_ordinary_manifest_is_read() {
     assert_eq!(keyed.replay_header.as_deref(), Some("replayed"));
     assert_eq!(manifest.query_templates.len(), 2);
     assert!(matches!(&manifest.query_templates[0], QueryTemplate::Http { path, .. } if path == "/search/{}"));
+}
+
+#[test]
+fn an_operation_says_whether_its_content_is_stored() {
+    let manifest = read_manifest(|_| {}).unwrap();
+    let check = |name: &str, expected: bool| {
+        let operation = manifest.operation(&Name::parse(name).unwrap()).unwrap();
+        assert_eq!(operation.stores_content, expected, "{name}");
+    };
+    check("act", false);
+    check("look", true);
 }
 
 #[test]
