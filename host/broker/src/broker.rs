@@ -1,5 +1,6 @@
 //! The broker: what callers and operators can ask of it.
 
+use crate::cancel::Interest;
 use crate::connection::Connection;
 use crate::host::{Clock, Entropy};
 use crate::intent::{Caller, IntentKeys};
@@ -18,7 +19,7 @@ use proofport_core::id::{Name, OperationName, RequestId};
 use proofport_core::state::{IllegalEvent, State};
 use proofport_core::time::UnixMillis;
 use proofport_egress::HttpEgress;
-use proofport_journal::{Batch, BodyKind, Journal, JournalError, Recorded};
+use proofport_journal::{Batch, BodyKind, Journal, JournalError, Recorded, Room};
 use proofport_vault::{State as VaultState, Vault};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -55,6 +56,8 @@ pub(crate) struct Inner {
     under_way: Mutex<HashMap<Digest, Vec<Going>>>,
     /// Invocations whose fate is being asked for.
     asking: Mutex<HashSet<RequestId>>,
+    /// Who waits for what.
+    pub(crate) interest: Interest,
 }
 
 /// The one loop that meets core, journal, vault, egress and sandbox. Cheap to clone.
@@ -142,6 +145,7 @@ impl Broker {
             prepared: Prepared::default(),
             under_way: Mutex::new(HashMap::new()),
             asking: Mutex::new(HashSet::new()),
+            interest: Interest::default(),
         });
         for id in inner.journal.open_invocations()? {
             let history = |source| StartError::History { id, source };
@@ -285,6 +289,11 @@ impl Inner {
         // The first gate, before anything is said about what exists.
         if self.is_locked() {
             return self.refusal(Code::VaultLocked, Some(request.operation));
+        }
+        if self.journal.room() == Room::Short {
+            // What is under way keeps the space that is left, for its settlement.
+            tracing::error!("the disk is nearly full, so that nothing new is taken on; free some space");
+            return self.refusal(Code::Internal, Some(request.operation));
         }
         let connection = self.connections.get(&request.operation.connection).cloned();
         let value = serde_json::from_slice::<serde_json::Value>(&request.input).ok();

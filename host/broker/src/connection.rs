@@ -1,20 +1,28 @@
 //! An admin's binding, checked: an approved connector with its config, targets, credentials and
 //! limits.
 
-use proofport_core::contract::{InjectionMode, Repeat};
+use proofport_core::contract::{InjectionMode, Repeat, Role};
 use proofport_core::digest::Digest;
 use proofport_core::id::Name;
 use proofport_core::manifest::{Contract, Manifest, Operation};
 use proofport_core::origin::Origin;
+use proofport_core::proxy_status::Hop as HopName;
 use proofport_core::secret::Secret;
-use proofport_egress::{AddressPolicy, Injection, Trust};
+use proofport_egress::{AddressPolicy, Injection, Pins, Trust};
 use proofport_sandbox::Connector;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// One connection, ready for calls.
 pub struct Connection {
+    declared: Declaration,
+    validators: BTreeMap<Name, Validators>,
+}
+
+/// What an admin declared, with the approved connector.
+pub struct Declaration {
     /// Its name.
     pub name: Name,
     /// The approved module, compiled.
@@ -25,17 +33,60 @@ pub struct Connection {
     pub config: String,
     /// Where it may go; the first is the default. Never empty.
     pub origins: Vec<Origin>,
+    /// Where a redirect of an effect may be followed to.
+    pub redirect_origins: Vec<Origin>,
     /// What its TLS trusts.
     pub trust: Trust,
+    /// Of the trusted certificates, which are accepted.
+    pub pins: Pins,
     /// Which addresses it may reach.
     pub addresses: AddressPolicy,
+    /// What it goes through.
+    pub proxy: Option<ProxyBinding>,
+    /// Hops whose `Proxy-Status` is believed, and which don't retry.
+    pub trusted_hops: Vec<HopName>,
+    /// Which exchanges get a connection of their own.
+    pub fresh: Fresh,
     /// Its credentials by slot.
     pub credentials: BTreeMap<Name, Binding>,
     /// Whether the admin marked every operation as `repeat: none`.
     pub repeat_none: bool,
     /// Its limits.
     pub limits: Limits,
-    validators: BTreeMap<Name, Validators>,
+}
+
+impl Deref for Connection {
+    type Target = Declaration;
+    fn deref(&self) -> &Declaration {
+        &self.declared
+    }
+}
+
+/// A proxy that a connection names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProxyBinding {
+    /// Where it is; plain HTTP.
+    pub origin: Origin,
+    /// Which addresses it may have.
+    pub addresses: AddressPolicy,
+    /// Whether it resolves the origins' names.
+    pub resolves: bool,
+    /// The user and the secret of its Basic authentication.
+    pub login: Option<(String, Name)>,
+}
+
+/// Which exchanges may not use a kept connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Fresh {
+    /// Effects of operations that nothing may repeat.
+    #[default]
+    Unrepeatable,
+    /// Every effect.
+    Effects,
+    /// Every exchange.
+    Always,
+    /// None.
+    Never,
 }
 
 /// Compiled schemas of one operation.
@@ -54,7 +105,7 @@ pub struct Binding {
     pub place: Place,
 }
 
-/// Where a secret goes in an HTTP request.
+/// Where a secret goes in an HTTP request, or in the connection under it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// `Authorization: Bearer`.
@@ -74,6 +125,17 @@ pub enum Place {
         /// The parameter's name.
         name: String,
     },
+    /// AWS Signature Version 4; the secret is the secret access key.
+    SigV4 {
+        /// Names the key; not secret.
+        access_key_id: String,
+        /// The region that is signed for.
+        region: String,
+        /// The service that is signed for.
+        service: String,
+    },
+    /// The TLS handshake; the secret is a PEM text with certificates and their key.
+    ClientCertificate,
 }
 
 impl Place {
@@ -85,6 +147,8 @@ impl Place {
             Self::Basic { .. } => InjectionMode::HttpBasic,
             Self::Header { .. } => InjectionMode::HttpHeader,
             Self::Query { .. } => InjectionMode::HttpQuery,
+            Self::SigV4 { .. } => InjectionMode::AwsSigv4,
+            Self::ClientCertificate => InjectionMode::TlsClientCertificate,
         }
     }
 
@@ -95,6 +159,14 @@ impl Place {
             Self::Basic { user } => Injection::Basic { user: user.clone(), password: secret },
             Self::Header { name } => Injection::Header { name: name.clone(), secret },
             Self::Query { name } => Injection::Query { name: name.clone(), secret },
+            Self::SigV4 { access_key_id, region, service } => Injection::SigV4 {
+                access_key_id: access_key_id.clone(),
+                secret,
+                session_token: None,
+                region: region.clone(),
+                service: service.clone(),
+            },
+            Self::ClientCertificate => Injection::ClientCertificate(secret),
         }
     }
 }
@@ -112,6 +184,12 @@ pub struct Limits {
     pub deadline: Duration,
     /// How many connection attempts one exchange may take.
     pub setup_attempts: u32,
+    /// The most connections to one origin at a time.
+    pub connections_per_origin: usize,
+    /// How long an unused connection is kept.
+    pub idle: Duration,
+    /// The largest content that is stored, in bytes.
+    pub content_bytes: u64,
     /// How long a key is trusted where the service publishes no retention, in seconds.
     pub key_window_seconds: u64,
     /// What is taken off a key's window for clocks that differ, in seconds.
@@ -126,6 +204,9 @@ impl Default for Limits {
             connect: Duration::from_secs(10),
             deadline: Duration::from_secs(60),
             setup_attempts: 2,
+            connections_per_origin: 8,
+            idle: Duration::from_secs(30),
+            content_bytes: 1 << 30,
             key_window_seconds: 3600,
             clock_margin_seconds: 300,
         }
@@ -147,37 +228,14 @@ impl Connection {
     ///
     /// # Errors
     /// When a schema of the manifest can't be used.
-    #[expect(clippy::too_many_arguments, reason = "each is one line of the connection's declaration")]
-    pub fn new(
-        name: Name,
-        connector: Connector,
-        manifest: Arc<Manifest>,
-        config: String,
-        origins: Vec<Origin>,
-        trust: Trust,
-        addresses: AddressPolicy,
-        credentials: BTreeMap<Name, Binding>,
-        repeat_none: bool,
-        limits: Limits,
-    ) -> Result<Self, BadSchema> {
-        let validators = manifest
+    pub fn new(declared: Declaration) -> Result<Self, BadSchema> {
+        let validators = declared
+            .manifest
             .operations
             .iter()
             .map(|operation| Ok((operation.name.clone(), Validators::of(operation)?)))
             .collect::<Result<_, BadSchema>>()?;
-        Ok(Self {
-            name,
-            connector,
-            manifest,
-            config,
-            origins,
-            trust,
-            addresses,
-            credentials,
-            repeat_none,
-            limits,
-            validators,
-        })
+        Ok(Self { declared, validators })
     }
 
     pub(crate) fn validators(&self, operation: &Name) -> Option<&Validators> {
@@ -192,6 +250,16 @@ impl Connection {
             contract.repeat = Repeat::None;
         }
         contract
+    }
+
+    /// Whether this exchange gets a connection of its own.
+    pub(crate) fn wants_fresh(&self, role: Role, repeat: &Repeat) -> bool {
+        match (self.fresh, role) {
+            (Fresh::Always, Role::Query | Role::Effect) | (Fresh::Effects, Role::Effect) => true,
+            (Fresh::Unrepeatable, Role::Effect) => *repeat == Repeat::None,
+            (Fresh::Never, Role::Query | Role::Effect)
+            | (Fresh::Effects | Fresh::Unrepeatable, Role::Query) => false,
+        }
     }
 
     pub(crate) fn config_digest(&self) -> Digest {

@@ -4,20 +4,28 @@
 use crate::connection::Connection;
 use crate::run::Run;
 use proofport_core::classify::{Judgement, Reading, judge};
-use proofport_core::contract::Outcome;
+use proofport_core::contract::{Outcome, Role};
 use proofport_core::decide::{Input, Judged};
 use proofport_core::digest::Digest;
 use proofport_core::event::ResultFacts;
 use proofport_core::evidence::{Cause, HttpEvidence};
+use proofport_core::exchange::{Exchange, HttpRequest, Request, Send};
 use proofport_core::verdict::{Step, Verdict};
+use proofport_egress::HttpExchange;
 use proofport_journal::{Body, BodyKind};
 use std::sync::Arc;
+
+/// How often one effect may be sent on.
+const MOST_REDIRECTS: u32 = 3;
 
 impl Run {
     /// Judges the effect's complete answer.
     pub(crate) async fn judge(&mut self) -> Input {
         let Some(connection) = self.scratch.connection.clone() else { return Input::Recovered };
         let Some(exchange) = self.scratch.exchange.take() else { return Input::Recovered };
+        if let Some(followed) = self.follow(&connection, &exchange) {
+            return followed;
+        }
         let evidence = exchange.evidence;
         let reading = if exchange.response.is_none() {
             // The guard withheld it: nobody reads it, and the status alone speaks.
@@ -77,8 +85,48 @@ impl Run {
         } else {
             self.deliverable(connection, judgement.output.take())
         };
+        let result = self.with_content(result, judgement.code.is_none());
         judgement.job = judgement.job.filter(|job| is_identifier(job) && self.is_clean(job.as_bytes()));
         Judged { judgement, evidence, result }
+    }
+
+    /// A success has the content that was stored for it; of anything else none is kept.
+    fn with_content(&mut self, result: ResultFacts, success: bool) -> ResultFacts {
+        let Some(storage) = self.scratch.storage.take() else { return result };
+        match (result, storage.facts()) {
+            (ResultFacts::Output { digest, bytes, .. }, Some(facts)) if success => {
+                ResultFacts::Output { digest, bytes, content: Some(facts) }
+            }
+            (result, _) => {
+                let id = self.state.accepted.request_id;
+                if let Err(error) = self.inner.journal.discard_content(&id) {
+                    tracing::warn!(%id, %error, "a content that nobody wants could not be removed");
+                }
+                result
+            }
+        }
+    }
+
+    /// A complete 307 or 308 to an origin that the connection lists for that sends the effect on, with its
+    /// method and content. Whatever else it says is an answer.
+    fn follow(&mut self, connection: &Connection, exchange: &HttpExchange) -> Option<Input> {
+        let to = exchange.redirect.as_ref()?;
+        let known = connection.redirect_origins.contains(&to.origin);
+        if !known || exchange.evidence.withheld || self.scratch.followed >= MOST_REDIRECTS {
+            return None;
+        }
+        // The connector gets to see one answer to its effect: the last.
+        let Some(Exchange { request: Request::Http(request), .. }) = self.scratch.history.pop() else {
+            return None;
+        };
+        let request = HttpRequest { origin: to.origin.clone(), path: to.path.clone(), ..request };
+        let summary = self.scratch.protected.summary.clone().unwrap_or_default();
+        self.scratch.step =
+            Some(Step::Send(Send { role: Role::Effect, request: Request::Http(request), summary }));
+        self.scratch.follows = Some(to.origin.clone());
+        self.scratch.followed += 1;
+        let (evidence, to) = (Box::new(exchange.evidence.clone()), to.origin.clone());
+        Some(Input::Redirected { evidence, to })
     }
 
     fn bound_contract(&self) -> Option<proofport_core::manifest::Contract> {
@@ -122,7 +170,11 @@ impl Run {
         if !self.is_clean(&bytes) {
             return ResultFacts::Withheld;
         }
-        let facts = ResultFacts::Output { digest: Digest::of_bytes(&bytes), bytes: bytes.len() as u64 };
+        let facts = ResultFacts::Output {
+            digest: Digest::of_bytes(&bytes),
+            bytes: bytes.len() as u64,
+            content: None,
+        };
         self.bodies.push(Body { kind: BodyKind::Result, bytes });
         self.scratch.result = Some(output);
         facts

@@ -7,20 +7,23 @@
 
 mod ask;
 mod broker;
+mod cancel;
 mod connection;
+mod content;
 mod host;
 mod intent;
 mod judge;
 mod prepare;
 mod prepared;
 mod probe;
+mod proxy;
 mod reconcile;
 mod refuse;
 mod run;
 mod validate;
 
 pub use broker::{Broker, CallRequest, Delivery, Parts, ReadError, StartError};
-pub use connection::{BadSchema, Binding, Connection, Limits, Place};
+pub use connection::{BadSchema, Binding, Connection, Declaration, Fresh, Limits, Place, ProxyBinding};
 pub use host::{Clock, Entropy, SystemClock, SystemEntropy};
 pub use intent::Caller;
 pub use probe::{NoProbe, Point, Probe};

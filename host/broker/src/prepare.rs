@@ -9,14 +9,18 @@ use proofport_core::code::Code;
 use proofport_core::contract::{Repeat, Role};
 use proofport_core::decide::{Input, Readiness};
 use proofport_core::event::{KeyUse, QueryFacts, QueryPurpose, StopDetail};
-use proofport_core::evidence::{HttpEvidence, PeerIdentity};
+use proofport_core::evidence::{Cause, HttpEvidence, PeerIdentity};
 use proofport_core::exchange::{Exchange, Header, HttpRequest, Request, Response, Send};
 use proofport_core::id::IdempotencyKey;
+use proofport_core::state::State;
 use proofport_core::time::UnixMillis;
 use proofport_core::verdict::Step;
-use proofport_egress::{Guard, HttpExchange, HttpTarget, Loaded, Outgoing, SetupDeadlines};
+use proofport_egress::{
+    Credential, Guard, HttpExchange, HttpTarget, Loaded, Outgoing, PoolLimits, SetupDeadlines,
+};
 use proofport_journal::{Body, BodyKind};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A verified connection with a request on it.
 pub(crate) struct Connected {
@@ -93,7 +97,9 @@ impl Run {
     }
 
     pub(crate) async fn exchange_query(&mut self, loaded: Loaded) -> HttpExchange {
-        let mut exchange = loaded.exchange(&self.exchange_options(), Arc::new(())).await;
+        // A reconciliation's answers are for the connector, whatever the operation's are for.
+        let sink = if self.is_read() { self.storage() } else { None };
+        let mut exchange = loaded.exchange(&self.exchange_options(), Arc::new(()), sink).await;
         self.screen(&mut exchange);
         self.note(&exchange);
         exchange
@@ -114,11 +120,35 @@ impl Run {
     async fn load(&mut self, connection: &Arc<Connection>, send: Send) -> Vec<Input> {
         let key = self.scratch.key.clone();
         let extra = key_header(&self.scratch.contract.as_ref().map(|c| c.repeat.clone()), key.as_ref());
-        let Connected { loaded, peer, request, mut inputs } =
-            match self.connect(connection, &send, &extra).await {
+        let mut inputs = Vec::new();
+        let mut dead = 0;
+        let Connected { loaded, peer, request, .. } = loop {
+            let first = count_attempts(&self.state, &inputs).saturating_add(1);
+            let connected = self.connect_as(connection, &send, &extra, dead > 0, first).await;
+            let mut connected = match connected {
                 Ok(connected) => connected,
-                Err(inputs) => return inputs,
+                Err(failed) => {
+                    inputs.extend(failed);
+                    return inputs;
+                }
             };
+            inputs.append(&mut connected.inputs);
+            // The last look before the dispatch is made durable: until then a dead connection is a
+            // failure of setup, and from then on nothing is.
+            let attempts = count_attempts(&self.state, &inputs);
+            let found = connected.loaded.found_dead(attempts.saturating_add(1));
+            let Some(found) = found else { break connected };
+            inputs.push(Input::Connected(vec![found]));
+            dead += 1;
+            // One more than the setup's own: a kept connection's death is nobody's fault.
+            if dead > connection.limits.setup_attempts {
+                inputs.push(refuse::refused(
+                    Code::ConnectFailed,
+                    StopDetail::Setup { cause: Cause::ConnectionStale },
+                ));
+                return inputs;
+            }
+        };
         if self.inner.is_locked() {
             // It was locked while the connection was made; nothing of the effect has left.
             inputs.push(refuse::refused(Code::VaultLocked, StopDetail::None));
@@ -136,16 +166,24 @@ impl Run {
         let ready = Readiness {
             request: fingerprint,
             peer,
-            key: key.and_then(|key| {
-                // The remote forgets by real time: a clock that once ran ahead must not lengthen that.
-                let first = now.min(self.inner.clock.now());
-                key_use(&self.scratch.contract.as_ref()?.repeat, key, connection, first)
-            }),
+            // A later attempt never renews the remote's memory: the first use counts.
+            key: self.state.attempts.first().map_or_else(
+                || key.and_then(|key| self.first_use(connection, key, now)),
+                |first| first.dispatch.key.clone(),
+            ),
             lease_millis,
+            follows: self.scratch.follows.clone(),
         };
         self.scratch.loaded = Some((loaded, request));
         inputs.push(Input::Ready(Box::new(ready)));
         inputs
+    }
+
+    /// The key of an effect that is sent for the first time.
+    fn first_use(&self, connection: &Connection, key: IdempotencyKey, now: UnixMillis) -> Option<KeyUse> {
+        // The remote forgets by real time: a clock that once ran ahead must not lengthen that.
+        let first = now.min(self.inner.clock.now());
+        key_use(&self.scratch.contract.as_ref()?.repeat, key, connection, first)
     }
 
     /// A verified connection with this request on it, or why not. Nothing has left.
@@ -155,6 +193,18 @@ impl Run {
         send: &Send,
         extra: &[Header],
     ) -> Result<Connected, Vec<Input>> {
+        let first = count_attempts(&self.state, &[]).saturating_add(1);
+        self.connect_as(connection, send, extra, false, first).await
+    }
+
+    async fn connect_as(
+        &mut self,
+        connection: &Arc<Connection>,
+        send: &Send,
+        extra: &[Header],
+        fresh: bool,
+        first: u32,
+    ) -> Result<Connected, Vec<Input>> {
         let request = match &send.request {
             Request::Http(request) => request.clone(),
             Request::Ssh(_) => {
@@ -163,24 +213,39 @@ impl Run {
         };
         self.describe(&request, &send.summary);
         let credential = self.credential_for(connection, &send.request).map_err(|input| vec![*input])?;
-        let outgoing = Outgoing::prepare(&request, extra, credential.as_deref())
+        let outgoing = Outgoing::prepare(&request, extra, credential.as_deref(), self.inner.clock.now())
             .map_err(|unsendable| vec![refuse::breach(&unsendable.to_string())])?;
         if credential.is_some() {
             self.guard_against(outgoing.guard());
         }
+        let proxy = self.proxy(connection).map_err(|input| vec![*input])?;
+        let limits = connection.limits;
+        let none = Repeat::None;
+        let repeat = self.scratch.contract.as_ref().map_or(&none, |contract| &contract.repeat);
         let target = HttpTarget {
+            connection: connection.name.to_string(),
             origin: request.origin.clone(),
             trust: connection.trust.clone(),
+            pins: connection.pins.clone(),
+            identity: credential.as_deref().and_then(Credential::client_identity).cloned(),
             addresses: connection.addresses.clone(),
+            proxy,
+            http2: may_use_http2(send.role, repeat),
+            fresh: fresh || connection.wants_fresh(send.role, repeat),
+            pool: PoolLimits { per_origin: limits.connections_per_origin, idle: limits.idle },
             deadlines: SetupDeadlines {
-                dns: connection.limits.connect,
-                tcp_connect: connection.limits.connect,
-                tls: connection.limits.connect,
+                dns: limits.connect,
+                tcp_connect: limits.connect,
+                tls: limits.connect,
+                pool: limits.connect,
+                tunnel: limits.connect,
+                overall: limits.deadline,
             },
-            setup_attempts: connection.limits.setup_attempts,
+            setup_attempts: limits.setup_attempts,
         };
-        let first = u32::try_from(self.state.setup.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let since = Instant::now();
         let setup = self.inner.egress.connect(&target, first).await;
+        self.scratch.setup_took = since.elapsed();
         let mut inputs = vec![Input::Connected(setup.attempts)];
         let ready = match setup.result {
             Ok(ready) => ready,
@@ -244,6 +309,24 @@ fn key_use(repeat: &Repeat, key: IdempotencyKey, connection: &Connection, now: U
         first_use: now,
         expires: now.plus_seconds(window.saturating_sub(taken_off)),
     })
+}
+
+/// Over HTTP/2 a graceful end can race a request that is queued, so an effect that nothing may repeat goes
+/// out on HTTP/1.1.
+fn may_use_http2(role: Role, repeat: &Repeat) -> bool {
+    match (role, repeat) {
+        (Role::Query, _) | (Role::Effect, Repeat::Idempotent | Repeat::Keyed(_)) => true,
+        (Role::Effect, Repeat::None | Repeat::Conditional) => false,
+    }
+}
+
+/// How many connection attempts there were, on record and on the way to it.
+fn count_attempts(state: &State, inputs: &[Input]) -> u32 {
+    let new: usize = inputs
+        .iter()
+        .map(|input| if let Input::Connected(attempts) = input { attempts.len() } else { 0 })
+        .sum();
+    u32::try_from(state.setup.len() + new).unwrap_or(u32::MAX)
 }
 
 fn millis(duration: std::time::Duration) -> u64 {

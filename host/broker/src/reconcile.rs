@@ -67,6 +67,7 @@ impl From<RunError> for ReconcileError {
         match error {
             RunError::Journal(error) => Self::Journal(error),
             RunError::Illegal(error) => Self::Internal(error.to_string()),
+            RunError::Stopping => Self::Internal(RunError::Stopping.to_string()),
         }
     }
 }

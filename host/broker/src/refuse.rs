@@ -87,12 +87,14 @@ pub(crate) fn vault(slot: Option<Name>, secret: Option<Name>, error: CredentialE
 pub(crate) fn setup(failure: &SetupFailure) -> Input {
     let code = match (failure.cause, failure.stage) {
         (Cause::AddressDenied, _) => Code::EgressDenied,
-        (Cause::CertificateInvalid, _) => Code::PeerUnverified,
+        (Cause::CertificateInvalid | Cause::PinMismatch, _) => Code::PeerUnverified,
+        (Cause::ProxyAuthentication, _) => Code::LoginFailed,
         (_, Stage::IdentityVerified | Stage::HostVerified) => Code::PeerUnverified,
         (_, Stage::UserAuth) => Code::LoginFailed,
         (
             _,
             Stage::AddressCheck
+            | Stage::Pool
             | Stage::Dns
             | Stage::TcpConnect
             | Stage::ProxyTunnel
@@ -104,4 +106,9 @@ pub(crate) fn setup(failure: &SetupFailure) -> Input {
         ) => Code::ConnectFailed,
     };
     refused(code, StopDetail::Setup { cause: failure.cause })
+}
+
+/// Nobody waits for it any more, and no effect was sent.
+pub(crate) fn cancelled() -> Input {
+    refused(Code::CallerCancelled, StopDetail::None)
 }

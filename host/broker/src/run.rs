@@ -1,8 +1,11 @@
 //! One invocation, driven by the one loop.
 
 use crate::broker::Inner;
+use crate::cancel::{Cancelled, Entered};
 use crate::connection::Connection;
+use crate::content::Storage;
 use crate::probe::Point;
+use crate::refuse;
 use proofport_core::call::Call;
 use proofport_core::code::Code;
 use proofport_core::contract::Phase;
@@ -14,12 +17,15 @@ use proofport_core::event::{Accepted, Event, EventKind, Stop, StopDetail};
 use proofport_core::exchange::{Exchange, Request, Response};
 use proofport_core::id::{IdempotencyKey, RequestId};
 use proofport_core::manifest::Contract;
+use proofport_core::origin::Origin;
 use proofport_core::state::{IllegalEvent, State};
 use proofport_core::verdict::Step;
-use proofport_egress::{ExchangeOptions, Guard, HttpExchange, Loaded, Watch, WirePoint};
+use proofport_egress::{ContentSink, ExchangeOptions, Guard, HttpExchange, Loaded, Watch, WirePoint};
 use proofport_journal::{Batch, Body, BodyKind, JournalError};
 use serde_json::Value;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// An invocation on its way.
@@ -32,6 +38,9 @@ pub(crate) struct Run {
     pub(crate) bodies: Vec<Body>,
     intents: Vec<(Digest, RequestId)>,
     publish: watch::Sender<Option<State>>,
+    /// Whether somebody still waits for it.
+    cancelled: Cancelled,
+    _entered: Option<Entered>,
     /// Whether this run's protected record is the invocation's: a reconciliation leaves the first one.
     protects: bool,
     pub(crate) scratch: Scratch,
@@ -56,6 +65,13 @@ pub(crate) struct Scratch {
     pub(crate) asked_delay: Option<u32>,
     /// A verified connection with the effect loaded.
     pub(crate) loaded: Option<(Loaded, Request)>,
+    /// How long setting its connection up took.
+    pub(crate) setup_took: Duration,
+    /// Where the effect was redirected to, and how often.
+    pub(crate) follows: Option<Origin>,
+    pub(crate) followed: u32,
+    /// Where the content of the newest answer was stored.
+    pub(crate) storage: Option<Arc<Storage>>,
     /// The effect's exchange.
     pub(crate) exchange: Option<HttpExchange>,
     /// What recognises every secret that was injected in this invocation.
@@ -82,6 +98,10 @@ impl Scratch {
             history: Vec::new(),
             asked_delay: None,
             loaded: None,
+            setup_took: Duration::ZERO,
+            follows: None,
+            followed: 0,
+            storage: None,
             exchange: None,
             guards: Vec::new(),
             blind: false,
@@ -104,6 +124,8 @@ pub(crate) enum RunError {
     Journal(#[from] JournalError),
     #[error("the host decided what can't happen: {0}")]
     Illegal(#[from] IllegalEvent),
+    #[error("the host is stopping and takes on nothing new")]
+    Stopping,
 }
 
 impl Run {
@@ -115,6 +137,8 @@ impl Run {
         canonical: String,
         publish: watch::Sender<Option<State>>,
     ) -> Result<Self, RunError> {
+        let (entered, cancelled) =
+            inner.enter(accepted.request_id, publish.subscribe()).ok_or(RunError::Stopping)?;
         let event = Event::ActionAccepted(Box::new(accepted));
         let state = State::begin(&event)?;
         let mut bodies = Vec::new();
@@ -129,6 +153,8 @@ impl Run {
             bodies,
             intents: Vec::new(),
             publish,
+            cancelled,
+            _entered: Some(entered),
             protects: true,
             scratch,
         })
@@ -145,6 +171,8 @@ impl Run {
             bodies: Vec::new(),
             intents: Vec::new(),
             publish,
+            cancelled: Cancelled::never(),
+            _entered: None,
             protects: false,
             scratch,
         }
@@ -177,8 +205,8 @@ impl Run {
             let inputs = match effect {
                 Effect::Validate => vec![self.validate().await],
                 Effect::Authorize => vec![self.authorize()],
-                Effect::Prepare => self.prepare().await,
-                Effect::Dispatch => vec![self.dispatch().await],
+                Effect::Prepare => self.prepare_unless_cancelled().await,
+                Effect::Dispatch => vec![self.dispatch().await?],
                 Effect::Judge => vec![self.judge().await],
                 Effect::Wait | Effect::Deliver => {
                     return Ok(Finished { state: self.state, result: self.scratch.result });
@@ -188,6 +216,28 @@ impl Run {
                 self.learn(input)?;
             }
         }
+    }
+
+    /// Before the dispatch, losing interest ends the invocation: nothing of the effect has left.
+    async fn prepare_unless_cancelled(&mut self) -> Vec<Input> {
+        let mut cancelled = self.cancelled.clone();
+        let inputs = tokio::select! {
+            biased;
+            () = cancelled.wait() => Vec::new(),
+            inputs = self.prepare() => inputs,
+        };
+        if !cancelled.is() {
+            return inputs;
+        }
+        self.scratch.loaded = None;
+        // What was seen on the way stays on record.
+        let mut inputs: Vec<Input> = inputs
+            .into_iter()
+            .filter(|input| matches!(input, Input::Connected(_) | Input::Queried(_)))
+            .collect();
+        inputs.push(Input::Cancelled);
+        inputs.push(refuse::cancelled());
+        inputs
     }
 
     /// PERSIST, THEN ACT. The one place that decides what must be on disk before something happens:
@@ -213,7 +263,7 @@ impl Run {
             bodies: std::mem::take(&mut self.bodies),
             // What never reached its dispatch is tried anew, so it need not be remembered.
             intents: if dispatches { std::mem::take(&mut self.intents) } else { Vec::new() },
-            open: (dispatches || ends).then_some(!ends),
+            open: (dispatches || ends).then(|| self.state.active().is_some()),
         };
         self.inner.append(batch).await?;
         self.publish.send_replace(Some(self.state.clone()));
@@ -231,13 +281,29 @@ impl Run {
     }
 
     /// Hands the effect to its transport. `DISPATCH_STARTED` is on disk.
-    async fn dispatch(&mut self) -> Input {
+    async fn dispatch(&mut self) -> Result<Input, RunError> {
         let Some((loaded, request)) = self.scratch.loaded.take() else {
             // The loop only comes here with a loaded connection; without one nothing can leave.
-            return Input::Recovered;
+            return Ok(Input::Recovered);
         };
         let options = self.exchange_options();
-        let mut exchange = loaded.exchange(&options, Arc::new(WireProbe(Arc::clone(&self.inner)))).await;
+        let probe = Arc::new(WireProbe(Arc::clone(&self.inner)));
+        let sink = self.storage();
+        let mut cancelled = self.cancelled.clone();
+        let mut exchange = {
+            let mut exchange = pin!(loaded.exchange(&options, probe, sink));
+            tokio::select! {
+                biased;
+                exchange = &mut exchange => exchange,
+                () = cancelled.wait() => {
+                    // It may have left, so that nobody's losing interest takes it back: that is put on
+                    // record, and what the remote still says settles it.
+                    self.learn(Input::Cancelled)?;
+                    self.persist().await?;
+                    exchange.await
+                }
+            }
+        };
         self.screen(&mut exchange);
         self.note(&exchange);
         let evidence = exchange.evidence.clone();
@@ -249,7 +315,19 @@ impl Run {
             });
         }
         self.scratch.exchange = Some(exchange);
-        Input::Exchanged(Box::new(evidence))
+        Ok(Input::Exchanged(Box::new(evidence)))
+    }
+
+    /// Where the content of the next answer goes, if the operation has it stored.
+    pub(crate) fn storage(&mut self) -> Option<Arc<dyn ContentSink>> {
+        let connection = self.scratch.connection.as_ref()?;
+        let operation = connection.manifest.operation(&self.state.accepted.operation.operation)?;
+        if !operation.stores_content {
+            return None;
+        }
+        let storage = Storage::new(Arc::clone(&self.inner), self.state.accepted.request_id);
+        self.scratch.storage = Some(Arc::clone(&storage));
+        Some(storage)
     }
 
     pub(crate) fn exchange_options(&self) -> ExchangeOptions {
@@ -261,18 +339,25 @@ impl Run {
             .and_then(|connection| connection.manifest.operation(&self.state.accepted.operation.operation))
             .map(|operation| operation.kept_headers.clone())
             .unwrap_or_default();
+        let hops = self.scratch.connection.as_ref().map(|connection| connection.trusted_hops.clone());
         ExchangeOptions {
-            deadline: limits.deadline,
+            // One deadline for all of it; but a slow setup leaves the exchange at least half.
+            deadline: limits.deadline.saturating_sub(self.scratch.setup_took).max(limits.deadline / 2),
             max_response_bytes: limits.response_bytes,
+            max_content_bytes: limits.content_bytes,
             kept_headers: kept,
+            trusted_hops: hops.unwrap_or_default(),
         }
     }
 
     /// The egress searched the answer for the secret of its own request; here it is searched for those
     /// of the invocation's other requests. A find withholds it.
     pub(crate) fn screen(&self, exchange: &mut HttpExchange) {
-        let Some(response) = &exchange.response else { return };
         let clean = |bytes: &[u8]| self.scratch.guards.iter().all(|guard| guard.is_clean(bytes));
+        if !exchange.evidence.proxy_status.iter().all(|entry| clean(entry.hop.as_str().as_bytes())) {
+            exchange.evidence.proxy_status.clear();
+        }
+        let Some(response) = &exchange.response else { return };
         let headers = response.headers.iter().all(|header| clean(header.value.as_bytes()));
         if !(headers && clean(&response.body)) {
             exchange.response = None;

@@ -13,6 +13,7 @@ use proofport_core::envelope::FieldPointer;
 use proofport_core::event::{Binding, StopDetail};
 use proofport_core::exchange::Request;
 use proofport_core::id::IdempotencyKey;
+use proofport_core::origin::Origin;
 use proofport_core::verdict::Step;
 use proofport_sandbox::{Fault, Report, Rules};
 use std::sync::Arc;
@@ -104,6 +105,7 @@ impl Run {
                     origins: connection.origins.clone(),
                     reference,
                     contract,
+                    redirect_origins: connection.redirect_origins.clone(),
                 }))
             }
             Err(fault) => refuse::fault(&fault),
@@ -112,7 +114,9 @@ impl Run {
 
     /// The intent fingerprint: a change of any part of it is another invocation.
     fn intent(&self, connection: &Connection, config: Digest) -> Digest {
-        let origins = connection.origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let texts =
+            |origins: &[Origin]| origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let (origins, redirects) = (texts(&connection.origins), texts(&connection.redirect_origins));
         let mut credentials = String::new();
         {
             let vault = self.inner.vault.read().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -134,6 +138,7 @@ impl Run {
                 config.as_bytes(),
                 origins.as_bytes(),
                 credentials.as_bytes(),
+                redirects.as_bytes(),
             ],
         )
     }

@@ -36,6 +36,17 @@ on purpose once more, give a new --call-key.
 Exit status: 0 ok, 2 usage, 10 not attempted, 11 rejected, 12 unknown, 13 committed but not ok,
 14 still running, 15 result undelivered or unavailable, 70 internal.";
 
+const RESULT_HELP: &str = "\
+Examples:
+  proofport result ACT --json
+  proofport result ACT --content export.tar
+  proofport result ACT --content - | tar -x
+
+A FILE that holds the beginning of the content is verified and completed; one with other bytes is
+left as it is. With -, the answer itself is not printed.
+
+Exit status 15: the content is incomplete; the same command with FILE goes on from there.";
+
 const SECRET_SET_HELP: &str = "\
 Examples:
   proofport secret set shop-key --for https://api.example.com --mode http_bearer < key.txt
@@ -98,8 +109,9 @@ pub(crate) enum InHome {
     /// Carry out an operation and print the envelope
     #[command(after_help = CALL_HELP)]
     Call(Call),
-    /// Print the envelope of an earlier call; sends nothing
-    Result(Act),
+    /// Print the envelope of an earlier call, or fetch the content stored beside it; sends nothing
+    #[command(after_help = RESULT_HELP)]
+    Result(Answer),
     /// Ask the remote what became of an unknown call; sends no effect
     Reconcile(Act),
     /// Show the protected record of a call, for operators
@@ -150,7 +162,8 @@ pub(crate) struct SecretSet {
     /// Where it may be sent, `https://host[:port]`; may be given several times
     #[arg(long = "for", required = true, value_name = "ORIGIN", value_parser = Destination::parse)]
     pub(crate) destinations: Vec<Destination>,
-    /// How it may be attached: http_bearer, http_basic, http_header, http_query; may be given several times
+    /// How it may be attached: http_bearer, http_basic, http_header, http_query,
+    /// aws_sigv4, tls_client_certificate; may be given several times
     #[arg(long = "mode", required = true, value_name = "MODE", value_parser = mode)]
     pub(crate) modes: Vec<InjectionMode>,
 }
@@ -212,6 +225,16 @@ pub(crate) struct Call {
     pub(crate) call_key: Option<String>,
 }
 
+/// `result`.
+#[derive(Debug, Args)]
+pub(crate) struct Answer {
+    #[command(flatten)]
+    pub(crate) act: Act,
+    /// Fetch the stored content into FILE, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) content: Option<PathBuf>,
+}
+
 /// A command on one invocation.
 #[derive(Debug, Args)]
 pub(crate) struct Act {
@@ -227,18 +250,18 @@ fn mode(text: &str) -> Result<InjectionMode, UnusableMode> {
         InjectionMode::HttpBearer
         | InjectionMode::HttpBasic
         | InjectionMode::HttpHeader
-        | InjectionMode::HttpQuery => Ok(mode),
-        InjectionMode::AwsSigv4
-        | InjectionMode::TlsClientCertificate
-        | InjectionMode::SshKey
-        | InjectionMode::SshPassword
-        | InjectionMode::SshKeyboardInteractive => Err(UnusableMode),
+        | InjectionMode::HttpQuery
+        | InjectionMode::AwsSigv4
+        | InjectionMode::TlsClientCertificate => Ok(mode),
+        InjectionMode::SshKey | InjectionMode::SshPassword | InjectionMode::SshKeyboardInteractive => {
+            Err(UnusableMode)
+        }
     }
 }
 
 /// The text is not a mode that this program can carry out.
 #[derive(Debug, thiserror::Error)]
-#[error("it is http_bearer, http_basic, http_header or http_query")]
+#[error("it is http_bearer, http_basic, http_header, http_query, aws_sigv4 or tls_client_certificate")]
 struct UnusableMode;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! From a declared connection to one that can be called.
 
-use crate::config::{ConnectionConfig, Placement, TrustError};
+use crate::config::{ConnectionConfig, FreshConnections, Placement, Resolve, TrustError};
 use crate::registry::{Registry, RegistryError};
-use proofport_broker::{BadSchema, Binding, Connection, Limits, Place};
+use proofport_broker::{BadSchema, Binding, Connection, Declaration, Fresh, Limits, Place, ProxyBinding};
 use proofport_sandbox::{Fault, LoadError, Sandbox};
 use std::sync::Arc;
 
@@ -63,21 +63,43 @@ pub async fn bind(
         connect: declared.limits.connect(),
         deadline: declared.limits.deadline(),
         setup_attempts: declared.limits.setup_attempts,
+        connections_per_origin: usize::try_from(declared.limits.connections_per_origin).unwrap_or(1),
+        idle: declared.limits.idle(),
+        content_bytes: declared.limits.content_bytes,
         key_window_seconds: declared.limits.key_window_seconds,
         clock_margin_seconds: declared.limits.clock_margin_seconds,
     };
-    Ok(Connection::new(
-        declared.name.clone(),
+    let proxy = declared.proxy.as_ref().map(|proxy| ProxyBinding {
+        origin: proxy.origin.value.clone(),
+        addresses: proxy.address_policy(),
+        resolves: match proxy.resolve {
+            Resolve::Host => false,
+            Resolve::Proxy => true,
+        },
+        login: proxy.credential.as_ref().map(|login| (login.user.clone(), login.secret.value.clone())),
+    });
+    Ok(Connection::new(Declaration {
+        name: declared.name.clone(),
         connector,
-        Arc::new(approved.manifest.clone()),
+        manifest: Arc::new(approved.manifest.clone()),
         config,
-        declared.origins(),
-        declared.trust()?,
-        declared.address_policy(),
+        origins: declared.origins(),
+        redirect_origins: declared.redirect_origins(),
+        trust: declared.trust()?,
+        pins: declared.pins().into_iter().collect(),
+        addresses: declared.address_policy(),
+        proxy,
+        trusted_hops: declared.trusted_hops(),
+        fresh: match declared.fresh_connections {
+            FreshConnections::Unrepeatable => Fresh::Unrepeatable,
+            FreshConnections::Effects => Fresh::Effects,
+            FreshConnections::Always => Fresh::Always,
+            FreshConnections::Never => Fresh::Never,
+        },
         credentials,
-        declared.repeat_none,
+        repeat_none: declared.repeat_none,
         limits,
-    )?)
+    })?)
 }
 
 fn place(placement: &Placement) -> Place {
@@ -86,5 +108,11 @@ fn place(placement: &Placement) -> Place {
         Placement::HttpBasic { user } => Place::Basic { user: user.clone() },
         Placement::HttpHeader { header } => Place::Header { name: header.clone() },
         Placement::HttpQuery { query } => Place::Query { name: query.clone() },
+        Placement::AwsSigv4 { access_key_id, region, service } => Place::SigV4 {
+            access_key_id: access_key_id.clone(),
+            region: region.clone(),
+            service: service.clone(),
+        },
+        Placement::TlsClientCertificate => Place::ClientCertificate,
     }
 }

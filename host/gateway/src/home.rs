@@ -18,10 +18,24 @@ const CACHE: &str = "cache";
 /// The lock beside the journal, and the new file of a rewrite that did not end.
 const JOURNAL_LOCK: &str = "journal.redb.lock";
 const JOURNAL_NEW: &str = "journal.redb.new";
+/// The space that the journal keeps for settlements, and the contents that it stores.
+const JOURNAL_RESERVE: &str = "journal.reserve";
+const RESULTS: &str = "results";
 
 /// What may lie in a directory that is made a home: leavings of an interrupted `init`, and a
 /// configuration or certificates written before it.
-const OURS: [&str; 8] = [VAULT, VAULT_LOCK, JOURNAL, JOURNAL_LOCK, JOURNAL_NEW, CONFIG, CONNECTORS, CACHE];
+const OURS: [&str; 10] = [
+    VAULT,
+    VAULT_LOCK,
+    JOURNAL,
+    JOURNAL_LOCK,
+    JOURNAL_NEW,
+    JOURNAL_RESERVE,
+    RESULTS,
+    CONFIG,
+    CONNECTORS,
+    CACHE,
+];
 
 /// An existing home directory that was found to be private.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -124,6 +124,9 @@ impl Host {
     /// See [`HostError`].
     pub async fn open_unlocked(home: Home, vault: Vault, options: OpenOptions) -> Result<Self, HostError> {
         let keys = vault.keys()?;
+        // A mistake in the file is reported where connections are made ready; the record can be read
+        // without.
+        let store = Config::load_or_empty(&home.config()).map(|config| config.store).unwrap_or_default();
         let journal = Journal::open(
             &home.journal(),
             JournalKeys {
@@ -131,7 +134,12 @@ impl Host {
                 seal_recipient: keys.seal_recipient,
                 seal_identity: Some(keys.seal_identity),
             },
-            Options { on_fatal: options.on_fatal, ..Options::default() },
+            Options {
+                on_fatal: options.on_fatal,
+                reserve_bytes: store.reserve_bytes,
+                max_content_bytes_total: store.contents_bytes,
+                ..Options::default()
+            },
         )?;
         let connections = match &options.connections {
             Connections::None => HashMap::new(),
@@ -152,6 +160,9 @@ impl Host {
             probe: options.probe,
         })
         .await?;
+        if options.connections != Connections::None {
+            broker.sweep_contents(store.keep())?;
+        }
         Ok(Self { home, vault, broker })
     }
 

@@ -4,6 +4,7 @@
 pub mod bind;
 pub mod check;
 pub mod config;
+mod content;
 pub mod home;
 pub mod host;
 pub mod operator;
@@ -12,7 +13,7 @@ pub mod review;
 
 // What is handed in and given back, from the crates below: the program depends on this crate alone.
 pub use proofport_broker::{CallRequest, Caller, Clock, Delivery, ReconcileError, SystemClock};
-pub use proofport_journal::Recorded;
+pub use proofport_journal::{Content, Recorded};
 pub use proofport_vault::{Destination, KdfParams, SecretInfo, Uses, Vault, VaultError};
 
 #[cfg(test)]

@@ -69,6 +69,8 @@ pub struct OperationReview {
     pub promises: Vec<String>,
     /// Response headers that the connector sees and the record keeps.
     pub kept_headers: Vec<String>,
+    /// Whether the content of a successful answer is stored for the caller and not read.
+    pub stores_content: bool,
 }
 
 impl Review {
@@ -106,6 +108,7 @@ impl OperationReview {
             repeat: operation.contract.repeat.kind(),
             promises: words::promises(&operation.contract),
             kept_headers: operation.kept_headers.iter().map(|header| plain(header)).collect(),
+            stores_content: operation.stores_content,
         }
     }
 }
@@ -187,6 +190,9 @@ impl fmt::Display for Review {
             writeln!(f, "    effect {}, repeat {}", operation.effect, operation.repeat)?;
             for promise in &operation.promises {
                 writeln!(f, "    {promise}")?;
+            }
+            if operation.stores_content {
+                writeln!(f, "    The content of answers is stored, not read: the caller fetches it.")?;
             }
             if !operation.kept_headers.is_empty() {
                 writeln!(f, "    Response headers kept: {}.", operation.kept_headers.join(", "))?;

@@ -52,6 +52,7 @@ pub(crate) fn manifest() -> Manifest {
                 job_operation: None,
                 completion_marker: None,
             },
+            stores_content: false,
             kept_headers: vec!["x-request-id".to_owned()],
         }],
         query_templates: vec![QueryTemplate::Http { method: "POST".to_owned(), path: "/search".to_owned() }],

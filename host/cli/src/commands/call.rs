@@ -2,7 +2,8 @@
 //! became of the call, and it is settled and stored before it is printed.
 
 use super::App;
-use crate::args::Call;
+use super::content::{Source, Stopped, Target, cut, into_file, into_stream, whole};
+use crate::args::{Act, Answer, Call};
 use crate::exit::{self, Usage};
 use crate::render::envelope;
 use anyhow::Context as _;
@@ -15,7 +16,8 @@ use proofport_gateway::home::Home;
 use proofport_gateway::host::{Connections, Host, HostError, OpenOptions};
 use proofport_gateway::{CallRequest, Caller, Delivery, ReconcileError, Vault, VaultError};
 use std::fs::File;
-use std::io::Read;
+use std::io::{IsTerminal as _, Read};
+use std::os::fd::AsFd as _;
 use std::pin::pin;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -45,7 +47,8 @@ pub(super) async fn call(app: &App, args: Call) -> anyhow::Result<u8> {
 }
 
 /// Waits for the end of a call; none if the person at the terminal insists on leaving. The first
-/// interrupt (Ctrl-C) ends nothing: what was sent is on its way, and its answer is wanted.
+/// interrupt (Ctrl-C) cancels: what was not sent is not sent, and what was is on its way, so that its
+/// answer is still wanted.
 async fn finished(app: &App, host: &Host, request: CallRequest, mut interrupts: Signal) -> Option<Delivery> {
     let mut work = pin!(host.broker().call(request));
     let mut told = false;
@@ -58,23 +61,101 @@ async fn finished(app: &App, host: &Host, request: CallRequest, mut interrupts: 
                     return None;
                 }
                 told = true;
+                host.broker().cancel_all();
                 app.out.remark(
-                    "the call goes on until it is answered or its deadline passes; press Ctrl-C again to leave it",
+                    "cancelled: if nothing was sent yet, nothing is; if it was, its answer is waited for until its \
+                     deadline, and pressing Ctrl-C again leaves it",
                 );
             }
         }
     }
 }
 
-pub(super) async fn result(app: &App, id: RequestId) -> anyhow::Result<u8> {
+pub(super) async fn result(app: &App, args: Answer) -> anyhow::Result<u8> {
+    let Answer { act: Act { id }, content } = args;
+    let target = content.map(Target::from);
+    // What a remote wrote moves no cursor.
+    if target == Some(Target::Stream) && std::io::stdout().is_terminal() {
+        return Err(
+            Usage("standard output is a terminal: name a file, or a program with `|`".to_owned()).into()
+        );
+    }
+    let refused = || match target {
+        Some(Target::Stream) => Ok(unsaid(app, &Envelope::refusal(Code::VaultLocked, None))),
+        Some(Target::File(_)) | None => refuse(app, Code::VaultLocked, None),
+    };
     let Some((home, passphrase)) = proved(app, Latch::Ignored)? else {
-        return refuse(app, Code::VaultLocked, None);
+        return refused();
     };
     let Some(host) = open(app, home, &passphrase, Connections::None).await? else {
-        return refuse(app, Code::VaultLocked, None);
+        return refused();
     };
     let delivery = host.broker().result(&id, &operator());
-    Ok(deliver(app, host, delivery))
+    match &target {
+        Some(target) => fetch(app, host, delivery, target),
+        None => Ok(deliver(app, host, delivery)),
+    }
+}
+
+/// Hands over the stored content and then the answer that it goes with. Where the content goes to
+/// standard output, the answer has no place there and goes unsaid.
+fn fetch(app: &App, host: Host, delivery: Delivery, target: &Target) -> anyhow::Result<u8> {
+    let envelope = &delivery.envelope;
+    let Some((facts, id)) = envelope.content().copied().zip(envelope.request_id()) else {
+        if !envelope.ok() {
+            // The answer says why there is none.
+            return Ok(match target {
+                Target::File(_) => deliver(app, host, delivery),
+                Target::Stream => unsaid(app, envelope),
+            });
+        }
+        host.close()?;
+        return Err(
+            Usage("this result has no stored content: ask for it without --content".to_owned()).into()
+        );
+    };
+    let moved = match host.content(&id, &facts) {
+        Ok(Some(content)) => {
+            let source =
+                Source { facts, chunk: &|n| Ok(content.chunk(n)?), digest: &|n| content.chunk_digest(n) };
+            match target {
+                Target::Stream => into_stream(&source, &mut standard_output()?).map(|()| 0),
+                Target::File(path) => into_file(&source, path),
+            }
+        }
+        Ok(None) => Err(Stopped::Damaged { kept: 0 }),
+        Err(error) => Err(Stopped::NotGiven { kept: 0, error: error.into() }),
+    };
+    match (moved, target) {
+        (Ok(held), Target::File(_)) => {
+            app.out.remark(&whole(&facts, target, held));
+            Ok(deliver(app, host, delivery))
+        }
+        (Ok(held), Target::Stream) => {
+            app.out.remark(&whole(&facts, target, held));
+            delivery.confirmed();
+            host.close()?;
+            Ok(exit::OK)
+        }
+        (Err(stopped), _) => {
+            drop(delivery);
+            host.close()?;
+            app.out.remark(&cut(&stopped, &facts, target, &id)?);
+            Ok(exit::UNDELIVERED)
+        }
+    }
+}
+
+/// An answer where standard output is for a content: whoever reads that must not take one for the other.
+fn unsaid(app: &App, envelope: &Envelope) -> u8 {
+    app.out.remark(&envelope::text(envelope));
+    envelope.exit_status_of_program()
+}
+
+/// Without a buffer, so that what is counted was handed over.
+fn standard_output() -> anyhow::Result<File> {
+    let owned = std::io::stdout().as_fd().try_clone_to_owned();
+    Ok(File::from(owned.context("standard output can't be used")?))
 }
 
 pub(super) async fn reconcile(app: &App, id: RequestId) -> anyhow::Result<u8> {

@@ -3,6 +3,7 @@
 mod call;
 mod connection;
 mod connector;
+mod content;
 mod init;
 mod record;
 mod secret;
@@ -79,7 +80,7 @@ pub(crate) async fn run(app: &App, command: InHome) -> anyhow::Result<u8> {
         InHome::Connector(command) => connector::run(app, &command).await,
         InHome::Connection(command) => connection::run(app, &command).await,
         InHome::Call(args) => call::call(app, args).await,
-        InHome::Result(act) => call::result(app, act.id).await,
+        InHome::Result(args) => call::result(app, args).await,
         InHome::Reconcile(act) => call::reconcile(app, act.id).await,
         InHome::Inspect(act) => record::inspect(app, act.id).await,
         InHome::Timeline(act) => record::timeline(app, act.id).await,

@@ -4,6 +4,7 @@ use super::lines::{ALARM, GOOD, Lines, QUIET, REFUSED};
 use super::visible;
 use anstyle::Style;
 use proofport_core::code::Code;
+use proofport_core::content::ContentFacts;
 use proofport_core::contract::{Action, Outcome, RepeatKind, Retry, RetryOwner, Source, Stage};
 use proofport_core::envelope::Envelope;
 use serde::Deserialize;
@@ -65,6 +66,11 @@ pub(crate) fn text(envelope: &Envelope) -> String {
             lines.line("proof", proof(&shown.evidence));
         }
         lines.some("next", next(envelope, shown));
+    }
+    if let Some((content, id)) = envelope.content().zip(envelope.request_id()) {
+        let ContentFacts { bytes, digest, chunks: _, chunk_bytes: _ } = content;
+        lines.line("content", format_args!("{bytes} bytes, {digest}"));
+        lines.line("fetch it", format_args!("`proofport result {id} --content FILE`"));
     }
     if let Some(result) = envelope.result()
         && let Ok(pretty) = serde_json::to_string_pretty(result)

@@ -5,10 +5,12 @@ use super::time::{micros, rfc3339};
 use super::timeline::{decision, peer, short};
 use super::visible;
 use proofport_core::code::Code;
+use proofport_core::content::ContentFacts;
 use proofport_core::diagnostic::{Diagnostic, Protected};
 use proofport_core::event::{AttemptEnd, CredentialUse, QueryFacts, ResultFacts};
-use proofport_core::evidence::{HttpEvidence, SetupAttempt};
+use proofport_core::evidence::{Hop, HttpEvidence, SetupAttempt};
 use proofport_core::project::project;
+use proofport_core::proxy_status::ErrorMention;
 use proofport_core::state::{Attempt, State};
 use proofport_core::time::UnixMillis;
 
@@ -101,13 +103,24 @@ pub(super) fn used(credential: &CredentialUse) -> String {
 }
 
 fn setup(lines: &mut Lines, attempt: &SetupAttempt) {
-    let SetupAttempt { n, stage, cause, address, timings } = attempt;
-    let end = cause.map_or_else(|| "usable".to_owned(), |cause| format!("failed at {stage}: {cause}"));
+    let SetupAttempt { n, stage, cause, address, timings, reused, hop, proxy_status } = attempt;
+    let usable = if *reused { "usable, kept from before" } else { "usable" };
+    let end = cause.map_or_else(|| usable.to_owned(), |cause| format!("failed at {stage}: {cause}"));
     let address = address.as_deref().map(visible::text).unwrap_or_default();
-    lines.line(&format!("{n}"), format_args!("{end} {address}"));
+    let status = proxy_status.map(|status| format!(" (the proxy said {status})")).unwrap_or_default();
+    lines.line(&format!("{n}"), format_args!("{end}{status} {address}{}", through(*hop)));
     let stages: Vec<String> =
         timings.iter().map(|timing| format!("{} {}", timing.stage, micros(timing.micros))).collect();
     lines.some("", (!stages.is_empty()).then(|| stages.join(", ")));
+}
+
+/// What stands between this host and the origin.
+fn through(hop: Hop) -> &'static str {
+    match hop {
+        Hop::Direct => "",
+        Hop::Tunnel => " through a tunnel",
+        Hop::ForwardProxy => " through a forward proxy",
+    }
 }
 
 fn queried(lines: &mut Lines, query: &QueryFacts) {
@@ -145,6 +158,7 @@ fn ended(lines: &mut Lines, end: &AttemptEnd) {
         lines.line("held back", "the connector claimed more than the transport proved");
     }
     lines.some("connector", end.connector_fault.as_deref().map(visible::text));
+    lines.some("followed to", end.redirected.as_ref());
     seen(lines, &end.evidence);
 }
 
@@ -161,7 +175,17 @@ fn seen(lines: &mut Lines, evidence: &HttpEvidence) {
         withheld,
         body_digest,
         micros: spent,
+        version,
+        reused,
+        hop,
+        interim,
+        refused_stream,
+        http2_error,
+        proxy_status,
+        not_forwarded,
     } = evidence;
+    let kept = if *reused { ", on a kept connection" } else { "" };
+    lines.line("spoken", format_args!("{version}{}{kept}", through(*hop)));
     let whole = if *request_complete { "the whole request" } else { "not the whole request" };
     lines.line("sent", format_args!("{bytes_offered} bytes, {whole}"));
     let status = status.map_or_else(|| "no status".to_owned(), |status| format!("HTTP {status}"));
@@ -169,6 +193,20 @@ fn seen(lines: &mut Lines, evidence: &HttpEvidence) {
     let whose = if status == "no status" || *from_origin { "" } else { ", not from the origin itself" };
     lines.line("received", format_args!("{bytes_read} bytes, {status}, {end}{whose}"));
     lines.some("broke", *cause);
+    lines.some("interim", (*interim > 0).then_some(*interim));
+    lines.some("HTTP/2 code", *http2_error);
+    if *refused_stream {
+        lines.line("refused", "the peer refused the stream before any processing");
+    }
+    for entry in proxy_status {
+        let error = match &entry.error {
+            None => "no error",
+            Some(ErrorMention::Known(error)) => error.as_str(),
+            Some(ErrorMention::Unregistered) => "an error that is not registered",
+        };
+        lines.line("proxy", format_args!("{}: {error}", visible::text(entry.hop.as_str())));
+    }
+    lines.some("not forwarded", *not_forwarded);
     if *masked > 0 {
         lines.line("masked", format_args!("an injected secret, {masked} times"));
     }
@@ -182,7 +220,13 @@ fn seen(lines: &mut Lines, evidence: &HttpEvidence) {
 pub(super) fn stored(result: &ResultFacts) -> String {
     match result {
         ResultFacts::Nothing => "nothing beyond the envelope".to_owned(),
-        ResultFacts::Output { digest, bytes } => format!("{bytes} bytes, {}", short(digest)),
+        ResultFacts::Output { digest, bytes, content } => {
+            let beside = content.as_ref().map(|content| {
+                let ContentFacts { bytes, digest, chunks, chunk_bytes: _ } = content;
+                format!("; beside it a content of {bytes} bytes in {chunks} chunks, {}", short(digest))
+            });
+            format!("{bytes} bytes, {}{}", short(digest), beside.unwrap_or_default())
+        }
         ResultFacts::Withheld => "withheld: it may hold a secret".to_owned(),
         ResultFacts::OverLimit => "over the limit".to_owned(),
     }

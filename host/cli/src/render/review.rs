@@ -22,7 +22,7 @@ pub(crate) fn next_steps(review: &Review, config: &Path) -> String {
         let _ = writeln!(text, "secret = \"{}\"", secret(review, slot));
         if let Some(mode) = slot.modes.first() {
             let _ = writeln!(text, "mode = \"{mode}\"");
-            if let Some(key) = companion(*mode) {
+            for key in companions(*mode) {
                 let _ = writeln!(text, "{key} = \"…\"");
             }
         }
@@ -53,17 +53,17 @@ fn secret(review: &Review, slot: &SlotReview) -> String {
     format!("{}-{}", review.name, slot.name).replace('_', "-")
 }
 
-/// The key that a mode needs beside the secret.
-const fn companion(mode: InjectionMode) -> Option<&'static str> {
+/// The keys that a mode needs beside the secret.
+const fn companions(mode: InjectionMode) -> &'static [&'static str] {
     match mode {
-        InjectionMode::HttpBasic => Some("user"),
-        InjectionMode::HttpHeader => Some("header"),
-        InjectionMode::HttpQuery => Some("query"),
+        InjectionMode::HttpBasic => &["user"],
+        InjectionMode::HttpHeader => &["header"],
+        InjectionMode::HttpQuery => &["query"],
+        InjectionMode::AwsSigv4 => &["access_key_id", "region", "service"],
         InjectionMode::HttpBearer
-        | InjectionMode::AwsSigv4
         | InjectionMode::TlsClientCertificate
         | InjectionMode::SshKey
         | InjectionMode::SshPassword
-        | InjectionMode::SshKeyboardInteractive => None,
+        | InjectionMode::SshKeyboardInteractive => &[],
     }
 }

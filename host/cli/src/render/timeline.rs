@@ -106,12 +106,14 @@ fn of_host(event: &HostEvent) -> String {
 }
 
 fn connected(attempt: &SetupAttempt) -> String {
-    let SetupAttempt { n, stage, cause, address, timings } = attempt;
+    let SetupAttempt { n, stage, cause, address, timings, reused, hop: _, proxy_status } = attempt;
     let address = address.as_deref().map(visible::text).unwrap_or_default();
     let spent = micros(timings.iter().map(|timing| timing.micros).sum());
+    let status = proxy_status.map(|status| format!(" (proxy: {status})")).unwrap_or_default();
     match cause {
+        None if *reused => format!("{n}: kept from before"),
         None => format!("{n}: usable {address} after {spent}"),
-        Some(cause) => format!("{n}: {cause} at {stage} {address}"),
+        Some(cause) => format!("{n}: {cause}{status} at {stage} {address}"),
     }
 }
 

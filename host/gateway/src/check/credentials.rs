@@ -1,10 +1,11 @@
 //! A connection's credentials: every slot bound, and every use permitted by slot and secret both.
 
 use super::Findings;
-use crate::config::{Binding, ConnectionConfig, Placement};
+use crate::config::{At, Binding, ConnectionConfig, Placement, ProxyCredential};
 use proofport_core::contract::{InjectionMode, KeyPlace, Repeat};
 use proofport_core::id::Name;
 use proofport_core::manifest::{CredentialSlot, Manifest};
+use proofport_core::origin::{Origin, Scheme};
 use proofport_vault::{Destination, SecretInfo};
 
 /// Judges what can be judged: slots need the manifest, secrets the vault's list.
@@ -34,8 +35,56 @@ pub(super) fn judge(
             let field = format!("credentials.{slot}");
             findings.at(connection, binding.place, &field, "is not a slot of the connector", todo);
         }
+        judge_transport(findings, connection, slot, binding);
         if let Some(secrets) = secrets {
-            judge_secret(findings, connection, slot, binding, secrets);
+            let origins = connection.origins.iter().map(|origin| &origin.value).collect();
+            let (field, mode) = (format!("credentials.{slot}.secret"), binding.placement.value.mode());
+            let wanted = Wanted { secret: &binding.secret, field, mode, whose: "connection", origins };
+            judge_secret(findings, connection, &wanted, secrets);
+        }
+    }
+    if let (Some(proxy), Some(secrets)) = (&connection.proxy, secrets)
+        && let Some(credential) = &proxy.credential
+    {
+        let (field, mode) = ("proxy.secret".to_owned(), ProxyCredential::MODE);
+        let origins = vec![&proxy.origin.value];
+        let wanted = Wanted { secret: &credential.secret, field, mode, whose: "proxy", origins };
+        judge_secret(findings, connection, &wanted, secrets);
+    }
+}
+
+/// A use of a secret, as the file asks for it.
+struct Wanted<'c> {
+    secret: &'c At<Name>,
+    /// The field in which the secret is named.
+    field: String,
+    mode: InjectionMode,
+    /// Whose the origins are.
+    whose: &'static str,
+    origins: Vec<&'c Origin>,
+}
+
+/// A client certificate needs TLS, also on this host, where other credentials may do without.
+fn judge_transport(
+    findings: &mut Findings<'_>,
+    connection: &ConnectionConfig,
+    slot: &Name,
+    binding: &Binding,
+) {
+    let needs_tls = match &binding.placement.value {
+        Placement::TlsClientCertificate => true,
+        Placement::HttpBearer
+        | Placement::HttpBasic { .. }
+        | Placement::HttpHeader { .. }
+        | Placement::HttpQuery { .. }
+        | Placement::AwsSigv4 { .. } => false,
+    };
+    for origin in connection.origins.iter().filter(|origin| origin.value.scheme() == Scheme::Http) {
+        if needs_tls {
+            let field = format!("credentials.{slot}.mode");
+            let what = format!("a client certificate is shown in TLS, which {} does not use", origin.value);
+            let todo = "use `https://`, or another mode";
+            findings.at(connection, binding.placement.place, &field, what, todo);
         }
     }
 }
@@ -94,19 +143,17 @@ fn carries_key(repeat: &Repeat, header: &str) -> bool {
 fn judge_secret(
     findings: &mut Findings<'_>,
     connection: &ConnectionConfig,
-    slot: &Name,
-    binding: &Binding,
+    wanted: &Wanted<'_>,
     secrets: &[SecretInfo],
 ) {
-    let (name, mode) = (&binding.secret.value, binding.placement.value.mode());
-    let (place, field) = (binding.secret.place, format!("credentials.{slot}.secret"));
+    let Wanted { secret: At { value: name, place }, field, mode, whose, origins } = wanted;
+    let (place, mode) = (*place, *mode);
     let Some(secret) = secrets.iter().find(|secret| secret.name == *name) else {
         // The name is not repeated: what stands there may be a secret that looks like a name.
         let what = "the vault has no secret of this name";
-        let origins: String =
-            connection.origins.iter().map(|origin| format!(" --for {}", origin.value)).collect();
+        let origins: String = origins.iter().map(|origin| format!(" --for {origin}")).collect();
         let todo = format!("run `proofport secret set NAME{origins} --mode {mode}`, or correct the name");
-        findings.at(connection, place, &field, what, todo);
+        findings.at(connection, place, field, what, todo);
         return;
     };
     if !secret.uses.modes.contains(&mode) {
@@ -115,13 +162,13 @@ fn judge_secret(
             "choose one that it permits ({}), or set it anew with that `--mode`",
             listed(&secret.uses.modes)
         );
-        findings.at(connection, place, &field, what, todo);
+        findings.at(connection, place, field, what, todo);
     }
-    for origin in &connection.origins {
-        if !secret.uses.destinations.contains(&Destination::Origin(origin.value.clone())) {
-            let what = format!("the secret does not permit the connection's origin {}", origin.value);
-            let todo = format!("take the origin off, or set the secret anew with `--for {}`", origin.value);
-            findings.at(connection, place, &field, what, todo);
+    for origin in origins {
+        if !secret.uses.destinations.contains(&Destination::Origin((*origin).clone())) {
+            let what = format!("the secret does not permit the {whose}'s origin {origin}");
+            let todo = format!("take the origin off, or set the secret anew with `--for {origin}`");
+            findings.at(connection, place, field, what, todo);
         }
     }
 }

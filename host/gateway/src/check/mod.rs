@@ -8,7 +8,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-use crate::config::{At, Config, ConnectionConfig, Place, Problem};
+use crate::config::{At, Config, ConnectionConfig, Place, Problem, ProxyConfig};
 use crate::registry::{Registry, RegistryError};
 use proofport_core::manifest::Manifest;
 use proofport_core::origin::{Host, Origin, Scheme};
@@ -45,6 +45,9 @@ fn judge(
     for (index, origin) in connection.origins.iter().enumerate() {
         judge_origin(findings, connection, index, origin);
     }
+    for (index, origin) in connection.redirect_origins.iter().enumerate() {
+        judge_address(findings, connection, &format!("redirect_origins[{index}]"), origin);
+    }
     if let Some(file) = &connection.ca_file
         && let Err(error) = connection.trust()
     {
@@ -65,16 +68,14 @@ fn judge_origin(
     origin: &At<Origin>,
 ) {
     let field = format!("origins[{index}]");
-    if let Host::Address(address) = origin.value.host()
-        && let Err(denied) = connection.address_policy().check(*address)
-    {
-        let todo = "add it to the connection's `addresses` if that is meant";
-        findings.at(connection, origin.place, &field, denied.to_string(), todo);
-    }
-    let on_this_host = match origin.value.host() {
-        Host::Address(address) => address.is_loopback(),
-        Host::Name(_) => false,
-    };
+    judge_address(findings, connection, &field, origin);
+    // Behind a proxy elsewhere, a loopback address is that proxy's own.
+    let unproxied = connection.proxy.as_ref().is_none_or(ProxyConfig::is_on_this_host);
+    let on_this_host = unproxied
+        && match origin.value.host() {
+            Host::Address(address) => address.is_loopback(),
+            Host::Name(_) => false,
+        };
     let in_clear = origin.value.scheme() == Scheme::Http && !on_this_host;
     if in_clear && !connection.credentials.is_empty() {
         let what = "a credential would travel unencrypted";
@@ -85,6 +86,21 @@ fn judge_origin(
             what,
             "use `https://`; only a loopback address may do without",
         );
+    }
+}
+
+/// A literal address must be one that may be dialled.
+fn judge_address(
+    findings: &mut Findings<'_>,
+    connection: &ConnectionConfig,
+    field: &str,
+    origin: &At<Origin>,
+) {
+    if let Host::Address(address) = origin.value.host()
+        && let Err(denied) = connection.address_policy().check(*address)
+    {
+        let todo = "add it to the connection's `addresses` if that is meant";
+        findings.at(connection, origin.place, field, denied.to_string(), todo);
     }
 }
 

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
 const MODULE: &[u8] = b"module";
 
-/// A home with one approved connector, and a vault with two secrets.
+/// A home with one approved connector, and a vault with three secrets.
 struct Setting {
     folder: tempfile::TempDir,
     registry: Registry,
@@ -33,6 +33,7 @@ impl Setting {
         let mut vault = Vault::create(&folder.path().join("vault.json"), &passphrase(), kdf).unwrap();
         for (secret, origin, mode) in [
             ("shop-key", "https://api.example.com", InjectionMode::HttpBearer),
+            ("proxy-key", "http://proxy.example.com:3128", InjectionMode::HttpBasic),
             ("local-key", "http://127.0.0.1:8080", InjectionMode::HttpHeader),
         ] {
             let uses = Uses { destinations: vec![Destination::parse(origin).unwrap()], modes: vec![mode] };
@@ -237,6 +238,63 @@ fn a_credential_does_not_travel_unencrypted() {
 }
 
 #[test]
+fn a_proxys_secret_permits_the_proxy() {
+    let setting = Setting::new();
+    let check = |url: &str, secret: &str, expected: &[&str]| {
+        let proxy =
+            format!("[connections.shop.proxy]\nurl = \"{url}\"\nuser = \"u\"\nsecret = \"{secret}\"\n");
+        setting.check(&format!("{RIGHT}{proxy}"), expected);
+    };
+    let field = "12 connections.shop.proxy.secret";
+    check("http://proxy.example.com:3128", "proxy-key", &[]);
+    check(
+        "http://proxy.example.com:8080",
+        "proxy-key",
+        &[&format!("{field}: the secret does not permit the proxy's origin http://proxy.example.com:8080")],
+    );
+    check(
+        "http://proxy.example.com:3128",
+        "shop-key",
+        &[
+            &format!("{field}: the secret does not permit the mode http_basic"),
+            &format!("{field}: the secret does not permit the proxy's origin http://proxy.example.com:3128"),
+        ],
+    );
+    check(
+        "http://proxy.example.com:3128",
+        "canary-canary",
+        &[&format!("{field}: the vault has no secret of this name")],
+    );
+    // The origins' secrets are judged as ever.
+    let text = format!(
+        "{}[connections.shop.proxy]\nurl = \"http://proxy.example.com:3128\"\n",
+        RIGHT.replace("shop-key", "absent")
+    );
+    setting.check(
+        &text,
+        &["7 connections.shop.credentials.api_key.secret: the vault has no secret of this name"],
+    );
+}
+
+#[test]
+fn a_loopback_origin_behind_a_proxy_elsewhere_is_not_on_this_host() {
+    let setting = Setting::new();
+    let told = |url: &str| {
+        let text = RIGHT
+            .replace("https://api.example.com\"]", "http://127.0.0.1:80\"]\naddresses = [\"127.0.0.1\"]");
+        let proxy = format!("[connections.shop.proxy]\nurl = \"{url}\"\nresolve = \"proxy\"\n");
+        lines(&check(&setting.config(&format!("{text}{proxy}")), &setting.registry, None))
+    };
+    let unencrypted = ["3 connections.shop.origins[0]: a credential would travel unencrypted"];
+    assert_eq!(told("http://proxy.example.com:3128"), unencrypted);
+    assert_eq!(told("http://10.0.0.1:3128"), unencrypted);
+    assert_eq!(told("http://localhost:3128"), unencrypted, "a name is whatever the resolver says");
+    for here in ["http://127.0.0.1:3128", "http://[::1]:3128"] {
+        assert!(told(here).is_empty(), "{here}");
+    }
+}
+
+#[test]
 fn an_address_that_may_not_be_dialled_is_told() {
     let setting = Setting::new();
     let text = RIGHT.replace(
@@ -249,6 +307,15 @@ fn an_address_that_may_not_be_dialled_is_told() {
         [
             "3 connections.shop.origins[0]: private addresses may not be dialled unless the connection lists them",
             "3 connections.shop.origins[1]: metadata service addresses may not be dialled unless the connection lists them",
+        ]
+    );
+    let text =
+        RIGHT.replace(".com\"]", ".com\"]\nredirect_origins = [\"https://a.example\", \"https://10.0.0.1\"]");
+    let problems = check(&setting.config(&text), &setting.registry, None);
+    assert_eq!(
+        lines(&problems),
+        [
+            "4 connections.shop.redirect_origins[1]: private addresses may not be dialled unless the connection lists them"
         ]
     );
 }
@@ -287,6 +354,23 @@ fn a_locked_vault_is_told_and_the_rest_is_judged() {
         check(&setting.config(&text), &setting.registry, None).is_empty(),
         "no vault, no judgement of secrets"
     );
+}
+
+#[test]
+fn a_client_certificate_needs_tls() {
+    let setting = Setting::new();
+    let text = RIGHT.replace("http_bearer", "tls_client_certificate");
+    let slot = "8 connections.shop.credentials.api_key.mode: the connector's slot does not take tls_client_certificate";
+    let secret = "7 connections.shop.credentials.api_key.secret: the secret does not permit the mode tls_client_certificate";
+    setting.check(&text, &[secret, slot]);
+    // Not even a loopback address may do without.
+    let text = text.replace(
+        "origins = [\"https://api.example.com\"]",
+        "addresses = [\"127.0.0.1\"]\norigins = [\"https://api.example.com\", \"http://127.0.0.1:8080\"]",
+    );
+    let problems = check(&setting.config(&text), &setting.registry, None);
+    let plain = "9 connections.shop.credentials.api_key.mode: a client certificate is shown in TLS, which http://127.0.0.1:8080 does not use";
+    assert_eq!(lines(&problems), [plain, &slot.replacen('8', "9", 1)]);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! One connection.
 
 use super::credential::{self, Binding};
+use super::fresh::{self, FreshConnections};
 use super::limits::{self, Limits};
+use super::list;
 use super::problem::{At, Place};
+use super::proxy::{self, ProxyConfig};
 use super::reader::{Field, Reader, Section};
 use super::settings::{self, Settings};
 use ipnet::IpNet;
@@ -10,7 +13,8 @@ use proofport_core::contract::Repeat;
 use proofport_core::digest::Digest;
 use proofport_core::id::Name;
 use proofport_core::manifest::Contract;
-use proofport_core::origin::Origin;
+use proofport_core::origin::{Origin, Scheme};
+use proofport_core::proxy_status::Hop;
 use proofport_egress::trust::InvalidTrust;
 use proofport_egress::{AddressPolicy, Trust};
 use std::collections::BTreeMap;
@@ -33,6 +37,17 @@ pub struct ConnectionConfig {
     pub addresses: Vec<IpNet>,
     /// A file of certificate authorities that are believed beside the system's.
     pub ca_file: Option<At<PathBuf>>,
+    /// SHA-256 of the end-entity certificates of which an origin must show one; empty: none is pinned.
+    pub pins: Vec<At<Digest>>,
+    /// Origins to which a redirect of an effect (307, 308) may be followed. Being listed under
+    /// `origins` does not make one such an origin.
+    pub redirect_origins: Vec<At<Origin>>,
+    /// The proxy before its origins, if there is one.
+    pub proxy: Option<ProxyConfig>,
+    /// Intermediaries that tell the truth in `Proxy-Status` and do not retry.
+    pub trusted_hops: Vec<At<Hop>>,
+    /// Which exchanges get a connection of their own.
+    pub fresh_connections: FreshConnections,
     /// Whether the admin takes every operation's repeat contract away.
     pub repeat_none: bool,
     /// What the connector is told.
@@ -48,6 +63,24 @@ impl ConnectionConfig {
     #[must_use]
     pub fn origins(&self) -> Vec<Origin> {
         self.origins.iter().map(|origin| origin.value.clone()).collect()
+    }
+
+    /// The redirect origins alone, in their order.
+    #[must_use]
+    pub fn redirect_origins(&self) -> Vec<Origin> {
+        self.redirect_origins.iter().map(|origin| origin.value.clone()).collect()
+    }
+
+    /// The pinned certificates alone.
+    #[must_use]
+    pub fn pins(&self) -> Vec<Digest> {
+        self.pins.iter().map(|pin| pin.value).collect()
+    }
+
+    /// The trusted hops alone.
+    #[must_use]
+    pub fn trusted_hops(&self) -> Vec<Hop> {
+        self.trusted_hops.iter().map(|hop| hop.value.clone()).collect()
     }
 
     /// Which addresses may be dialled.
@@ -90,8 +123,21 @@ pub enum TrustError {
     Invalid(#[from] InvalidTrust),
 }
 
-const KEYS: [&str; 8] =
-    ["connector", "origins", "addresses", "ca_file", "repeat", "config", "credentials", "limits"];
+const KEYS: [&str; 13] = [
+    "connector",
+    "origins",
+    "addresses",
+    "ca_file",
+    "pins",
+    "redirect_origins",
+    "proxy",
+    "trusted_hops",
+    "fresh_connections",
+    "repeat",
+    "config",
+    "credentials",
+    "limits",
+];
 
 /// Reads one connection; none if something that it can't be without is wrong.
 pub(super) fn read<'a>(
@@ -105,6 +151,14 @@ pub(super) fn read<'a>(
     let origins = origins(reader, section);
     let addresses = addresses(reader, section);
     let ca_file = reader.field(section, "ca_file").and_then(|field| ca_file(reader, &field, folder));
+    let known: &[At<Origin>] = origins.as_deref().unwrap_or_default();
+    let pins = pins(reader, section, known);
+    let redirect_origins = redirect_origins(reader, section);
+    let proxy = reader.field(section, "proxy").and_then(|field| reader.section(&field));
+    let proxy = proxy.and_then(|proxy| proxy::read(reader, &proxy, known));
+    let trusted_hops = trusted_hops(reader, section);
+    let fresh_connections = reader.field(section, "fresh_connections");
+    let fresh_connections = fresh_connections.map(|field| fresh::read(reader, &field)).unwrap_or_default();
     let repeat_none = reader.field(section, "repeat").is_some_and(|field| repeat(reader, &field));
     let settings = match reader.field(section, "config") {
         Some(field) => settings::read(reader, &field),
@@ -129,6 +183,11 @@ pub(super) fn read<'a>(
         origins,
         addresses,
         ca_file,
+        pins,
+        redirect_origins,
+        proxy,
+        trusted_hops,
+        fresh_connections,
         repeat_none,
         settings,
         credentials,
@@ -181,7 +240,8 @@ fn origins<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Vec<At<
     Some(origins)
 }
 
-fn addresses<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Vec<IpNet> {
+/// Ranges of addresses that may be dialled beside public ones.
+pub(super) fn addresses<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Vec<IpNet> {
     let Some(field) = reader.field(section, "addresses") else { return Vec::new() };
     let Some(elements) = reader.elements(&field) else { return Vec::new() };
     let mut addresses = Vec::new();
@@ -206,6 +266,34 @@ fn addresses<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Vec<IpNet> {
         reader.report(element.place, &element.path, what, todo);
     }
     addresses
+}
+
+fn pins<'a>(reader: &mut Reader<'a>, section: &Section<'a>, origins: &[At<Origin>]) -> Vec<At<Digest>> {
+    let todo = "write `sha256:` and the 64 lower-case hexadecimal digits of the certificate's SHA-256";
+    let pins =
+        list::read(reader, section, "pins", todo, |text| Digest::parse(text).map_err(|e| e.to_string()));
+    let plain = origins.iter().any(|origin| origin.value.scheme() == Scheme::Http);
+    if plain && let Some(field) = reader.field(section, "pins") {
+        let what = "can't hold for a plain http origin, which shows no certificate";
+        let todo = "list only https origins here, or remove the pins";
+        reader.report(field.key_place, &field.path, what, todo);
+    }
+    pins
+}
+
+fn redirect_origins<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Vec<At<Origin>> {
+    let todo = "write an origin that speaks TLS: `https://other.example.com`";
+    list::read(reader, section, "redirect_origins", todo, |text| match Origin::parse(text) {
+        Ok(origin) if origin.scheme() == Scheme::Https => Ok(origin),
+        Ok(_) => Err("is plain http, and an effect is redirected to https only".to_owned()),
+        Err(error) => Err(error.to_string()),
+    })
+}
+
+fn trusted_hops<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Vec<At<Hop>> {
+    let todo = "write the name under which the intermediary stands in `Proxy-Status` (RFC 9209), without quotes \
+                of the field's own";
+    list::read(reader, section, "trusted_hops", todo, |text| Hop::parse(text).map_err(|e| e.to_string()))
 }
 
 fn ca_file<'a>(reader: &mut Reader<'a>, field: &Field<'a>, folder: &Path) -> Option<At<PathBuf>> {

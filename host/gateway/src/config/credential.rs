@@ -41,6 +41,17 @@ pub enum Placement {
         /// The parameter's name.
         query: String,
     },
+    /// [`InjectionMode::AwsSigv4`]; the secret is the secret access key.
+    AwsSigv4 {
+        /// Names the key; not secret.
+        access_key_id: String,
+        /// The region that is signed for.
+        region: String,
+        /// The service that is signed for.
+        service: String,
+    },
+    /// [`InjectionMode::TlsClientCertificate`]; the secret is a PEM text with certificates and their key.
+    TlsClientCertificate,
 }
 
 impl Placement {
@@ -52,6 +63,8 @@ impl Placement {
             Self::HttpBasic { .. } => InjectionMode::HttpBasic,
             Self::HttpHeader { .. } => InjectionMode::HttpHeader,
             Self::HttpQuery { .. } => InjectionMode::HttpQuery,
+            Self::AwsSigv4 { .. } => InjectionMode::AwsSigv4,
+            Self::TlsClientCertificate => InjectionMode::TlsClientCertificate,
         }
     }
 
@@ -63,22 +76,34 @@ impl Placement {
             Self::HttpBasic { user } => Injection::Basic { user: user.clone(), password: secret },
             Self::HttpHeader { header } => Injection::Header { name: header.clone(), secret },
             Self::HttpQuery { query } => Injection::Query { name: query.clone(), secret },
+            Self::AwsSigv4 { access_key_id, region, service } => Injection::SigV4 {
+                access_key_id: access_key_id.clone(),
+                secret,
+                session_token: None,
+                region: region.clone(),
+                service: service.clone(),
+            },
+            Self::TlsClientCertificate => Injection::ClientCertificate(secret),
         }
     }
 }
 
 /// The modes that can be carried out, for advice.
-const USABLE: &str = "http_bearer, http_basic, http_header or http_query";
+const USABLE: &str = "http_bearer, http_basic, http_header, http_query, aws_sigv4 or tls_client_certificate";
+
+/// The keys that belong to one mode or another.
+const COMPANIONS: [&str; 6] = ["user", "header", "query", "access_key_id", "region", "service"];
 
 /// Reads one binding; none if anything in it is wrong.
 pub(super) fn read<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Binding> {
-    reader.only(section, &["secret", "mode", "user", "header", "query"]);
+    reader.only(section, &[&["secret", "mode"][..], &COMPANIONS].concat());
     let secret = secret(reader, section);
     let placement = placement(reader, section);
     Some(Binding { place: section.place, secret: secret?, placement: placement? })
 }
 
-fn secret<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<At<Name>> {
+/// The secret's name. It must be there.
+pub(super) fn secret<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<At<Name>> {
     let Some(field) = reader.field(section, "secret") else {
         reader.missing(section, "secret", "write the name of a secret of the vault: `secret = \"NAME\"`");
         return None;
@@ -106,56 +131,70 @@ fn placement<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<At<Pl
         reader.report(place, &field.path, "is not an injection mode", format!("write {USABLE}"));
         return None;
     };
-    let companion = match mode {
-        InjectionMode::HttpBearer => None,
-        InjectionMode::HttpBasic => Some("user"),
-        InjectionMode::HttpHeader => Some("header"),
-        InjectionMode::HttpQuery => Some("query"),
-        InjectionMode::AwsSigv4
-        | InjectionMode::TlsClientCertificate
-        | InjectionMode::SshKey
-        | InjectionMode::SshPassword
-        | InjectionMode::SshKeyboardInteractive => {
+    let companions: &[&str] = match mode {
+        InjectionMode::HttpBearer | InjectionMode::TlsClientCertificate => &[],
+        InjectionMode::HttpBasic => &["user"],
+        InjectionMode::HttpHeader => &["header"],
+        InjectionMode::HttpQuery => &["query"],
+        InjectionMode::AwsSigv4 => &["access_key_id", "region", "service"],
+        InjectionMode::SshKey | InjectionMode::SshPassword | InjectionMode::SshKeyboardInteractive => {
             let what = format!("names the mode {mode}, which this version can't carry out");
             reader.report(place, &field.path, what, format!("write {USABLE}"));
             return None;
         }
     };
     let mut stray = false;
-    for key in ["user", "header", "query"] {
-        if let Some(extra) = reader.field(section, key).filter(|_| companion != Some(key)) {
+    for key in COMPANIONS.into_iter().filter(|key| !companions.contains(key)) {
+        if let Some(extra) = reader.field(section, key) {
             let todo = "remove it, or choose the mode that it belongs to";
             reader.report(extra.key_place, &extra.path, format!("has no meaning with the mode {mode}"), todo);
             stray = true;
         }
     }
-    let value = match companion {
-        None => Some(Placement::HttpBearer),
-        Some(key) => named(reader, section, key, mode),
+    let mut named = |key: &str, read: Read| companion(reader, section, key, mode, read);
+    let value = match mode {
+        InjectionMode::HttpBearer => Some(Placement::HttpBearer),
+        InjectionMode::HttpBasic => named("user", user).map(|user| Placement::HttpBasic { user }),
+        InjectionMode::HttpHeader => named("header", header).map(|header| Placement::HttpHeader { header }),
+        InjectionMode::HttpQuery => named("query", query).map(|query| Placement::HttpQuery { query }),
+        InjectionMode::AwsSigv4 => {
+            // All are read, so that no problem hides another.
+            let access_key_id = named("access_key_id", access_key_id);
+            let (region, service) = (named("region", region), named("service", service));
+            match (access_key_id, region, service) {
+                (Some(access_key_id), Some(region), Some(service)) => {
+                    Some(Placement::AwsSigv4 { access_key_id, region, service })
+                }
+                (_, _, _) => None,
+            }
+        }
+        InjectionMode::TlsClientCertificate => Some(Placement::TlsClientCertificate),
+        InjectionMode::SshKey | InjectionMode::SshPassword | InjectionMode::SshKeyboardInteractive => None,
     };
     value.filter(|_| !stray).map(|value| At { value, place })
 }
 
-/// The placement of a mode that needs a name beside the secret.
-fn named<'a>(
+/// Reads the text of one key, reporting what is wrong with it.
+type Read = fn(&mut Reader<'_>, &Field<'_>, &str) -> Option<String>;
+
+/// A text that a mode needs beside the secret.
+fn companion<'a>(
     reader: &mut Reader<'a>,
     section: &Section<'a>,
     key: &str,
     mode: InjectionMode,
-) -> Option<Placement> {
+    read: Read,
+) -> Option<String> {
     let Some(field) = reader.field(section, key) else {
         reader.missing(section, key, format!("add `{key} = \"…\"`, which the mode {mode} needs"));
         return None;
     };
     let text = reader.text(&field)?;
-    match key {
-        "user" => user(reader, &field, text),
-        "header" => header(reader, &field, text),
-        _ => query(reader, &field, text),
-    }
+    read(reader, &field, text)
 }
 
-fn user(reader: &mut Reader<'_>, field: &Field<'_>, text: &str) -> Option<Placement> {
+/// A user name of HTTP Basic.
+pub(super) fn user(reader: &mut Reader<'_>, field: &Field<'_>, text: &str) -> Option<String> {
     if text.contains(':') || text.bytes().any(|b| b.is_ascii_control()) || text.len() > 256 {
         let what = "is not a user name of HTTP Basic (RFC 7617)";
         reader.report(
@@ -166,10 +205,10 @@ fn user(reader: &mut Reader<'_>, field: &Field<'_>, text: &str) -> Option<Placem
         );
         return None;
     }
-    Some(Placement::HttpBasic { user: text.to_owned() })
+    Some(text.to_owned())
 }
 
-fn header(reader: &mut Reader<'_>, field: &Field<'_>, text: &str) -> Option<Placement> {
+fn header(reader: &mut Reader<'_>, field: &Field<'_>, text: &str) -> Option<String> {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     if text.is_empty() || text.len() > 64 || !text.bytes().all(token) {
         let what = "is not the name of a header (RFC 9110 section 5.1)";
@@ -194,15 +233,44 @@ fn header(reader: &mut Reader<'_>, field: &Field<'_>, text: &str) -> Option<Plac
         );
         return None;
     }
-    Some(Placement::HttpHeader { header })
+    Some(header)
 }
 
-fn query(reader: &mut Reader<'_>, field: &Field<'_>, text: &str) -> Option<Placement> {
+fn query(reader: &mut Reader<'_>, field: &Field<'_>, text: &str) -> Option<String> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~[]".contains(&b);
     if text.is_empty() || text.len() > 64 || !text.bytes().all(plain) {
         let what = "is not the name of a query parameter";
         reader.report(field.place, &field.path, what, "write the name alone: letters, digits, `-._~[]`");
         return None;
     }
-    Some(Placement::HttpQuery { query: text.to_owned() })
+    Some(text.to_owned())
+}
+
+fn access_key_id(reader: &mut Reader<'_>, field: &Field<'_>, text: &str) -> Option<String> {
+    // A secret access key in its place is a likely mistake, so it is not repeated, and most have a `/`
+    // or a `+`, which an id has not.
+    let what = "is not an AWS access key id";
+    let todo = "write the id alone, such as `AKIA…`: letters, digits, `-`, `_` and `.`; the secret access key \
+                belongs into the vault";
+    word(reader, field, text, what, todo)
+}
+
+fn region(reader: &mut Reader<'_>, field: &Field<'_>, text: &str) -> Option<String> {
+    let todo = "write the region that the service documents, such as `eu-central-1`";
+    word(reader, field, text, "is not the name of an AWS region", todo)
+}
+
+fn service(reader: &mut Reader<'_>, field: &Field<'_>, text: &str) -> Option<String> {
+    let todo = "write the service's name in signatures, such as `s3`, `dynamodb` or `execute-api`";
+    word(reader, field, text, "is not the name of an AWS service", todo)
+}
+
+/// A part of an AWS credential scope, as [`Injection::SigV4`] takes it.
+fn word(reader: &mut Reader<'_>, field: &Field<'_>, text: &str, what: &str, todo: &str) -> Option<String> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    if text.is_empty() || text.len() > 128 || !text.bytes().all(plain) {
+        reader.report(field.place, &field.path, what, todo);
+        return None;
+    }
+    Some(text.to_owned())
 }

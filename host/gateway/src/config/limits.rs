@@ -14,7 +14,8 @@ pub struct Limits {
     pub response_bytes: usize,
     /// How long each stage of connection setup may take, in seconds. 10 unless set; 1 to 120.
     pub connect_seconds: u64,
-    /// How long one exchange may take once connected, in seconds. 60 unless set; 1 to 3600.
+    /// How long one exchange may take, connection included, in seconds; a slow connection leaves at
+    /// least half of it for what follows. 60 unless set; 1 to 3600.
     pub deadline_seconds: u64,
     /// How often setting up one exchange's connection is tried. 3 unless set; 1 to 10.
     pub setup_attempts: u32,
@@ -24,6 +25,13 @@ pub struct Limits {
     /// How far the remote's clock may be from ours, in seconds; taken off every window. 30 unless
     /// set; 1 to 3600.
     pub clock_margin_seconds: u64,
+    /// The most connections that are open to one origin at a time. 8 unless set; 1 to 256.
+    pub connections_per_origin: u32,
+    /// How long an unused connection is kept open, in seconds. 30 unless set; 0 (not at all) to 600.
+    pub idle_seconds: u64,
+    /// The largest content that may be stored for an operation whose contents are stored, in bytes.
+    /// 1 GiB unless set; 1 byte to 64 GiB.
+    pub content_bytes: u64,
 }
 
 impl Default for Limits {
@@ -36,6 +44,9 @@ impl Default for Limits {
             setup_attempts: 3,
             key_window_seconds: 900,
             clock_margin_seconds: 30,
+            connections_per_origin: 8,
+            idle_seconds: 30,
+            content_bytes: 1 << 30,
         }
     }
 }
@@ -47,14 +58,20 @@ impl Limits {
         Duration::from_secs(self.connect_seconds)
     }
 
-    /// How long one exchange may take once connected.
+    /// How long one exchange may take, connection included.
     #[must_use]
     pub const fn deadline(&self) -> Duration {
         Duration::from_secs(self.deadline_seconds)
     }
+
+    /// How long an unused connection is kept open.
+    #[must_use]
+    pub const fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle_seconds)
+    }
 }
 
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 10] = [
     "request_bytes",
     "response_bytes",
     "connect_seconds",
@@ -62,6 +79,9 @@ const KEYS: [&str; 7] = [
     "setup_attempts",
     "key_window_seconds",
     "clock_margin_seconds",
+    "connections_per_origin",
+    "idle_seconds",
+    "content_bytes",
 ];
 
 const REQUEST: RangeInclusive<u64> = 1..=16 << 20;
@@ -71,6 +91,9 @@ const DEADLINE: RangeInclusive<u64> = 1..=3600;
 const ATTEMPTS: RangeInclusive<u64> = 1..=10;
 const WINDOW: RangeInclusive<u64> = 60..=30 * 24 * 3600;
 const MARGIN: RangeInclusive<u64> = 1..=3600;
+const CONNECTIONS: RangeInclusive<u64> = 1..=256;
+const IDLE: RangeInclusive<u64> = 0..=600;
+const CONTENT: RangeInclusive<u64> = 1..=64 << 30;
 
 pub(super) fn read<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Limits {
     reader.only(section, &KEYS);
@@ -90,6 +113,14 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Limits
             .unwrap_or(defaults.setup_attempts),
         key_window_seconds: number("key_window_seconds", WINDOW, defaults.key_window_seconds),
         clock_margin_seconds: number("clock_margin_seconds", MARGIN, defaults.clock_margin_seconds),
+        connections_per_origin: u32::try_from(number(
+            "connections_per_origin",
+            CONNECTIONS,
+            defaults.connections_per_origin.into(),
+        ))
+        .unwrap_or(defaults.connections_per_origin),
+        idle_seconds: number("idle_seconds", IDLE, defaults.idle_seconds),
+        content_bytes: number("content_bytes", CONTENT, defaults.content_bytes),
     };
     if let Some(field) = reader.field(section, "key_window_seconds") {
         let least = limits.deadline_seconds + limits.clock_margin_seconds;

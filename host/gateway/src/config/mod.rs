@@ -6,19 +6,26 @@
 
 mod connection;
 mod credential;
+mod fresh;
 mod limits;
+mod list;
 mod problem;
+mod proxy;
 mod reader;
 mod settings;
+mod store;
 #[cfg(test)]
 mod tests;
 mod words;
 
 pub use connection::{ConnectionConfig, TrustError};
 pub use credential::{Binding, Placement};
+pub use fresh::FreshConnections;
 pub use limits::Limits;
 pub use problem::{At, Place, Problem};
+pub use proxy::{ProxyConfig, ProxyCredential, Resolve};
 pub use settings::Settings;
+pub use store::Store;
 
 pub(crate) use problem::shown;
 pub(crate) use settings::shown_path;
@@ -42,6 +49,8 @@ pub struct Config {
     pub file: PathBuf,
     /// The connections, by name.
     pub connections: BTreeMap<Name, ConnectionConfig>,
+    /// How much the home may hold.
+    pub store: Store,
     /// SHA-256 of the file's bytes.
     pub digest: Digest,
 }
@@ -96,7 +105,9 @@ impl Config {
             reader.syntax(error);
         }
         let top = Section { path: String::new(), place: Place { line: 1, column: 1 }, table: root.get_ref() };
-        reader.only(&top, &["connections"]);
+        reader.only(&top, &["connections", "store"]);
+        let store = reader.field(&top, "store").and_then(|field| reader.section(&field));
+        let store = store.map(|section| store::read(&mut reader, &section)).unwrap_or_default();
         let folder = file.parent().unwrap_or(Path::new(""));
         let mut connections = BTreeMap::new();
         let declared = reader.field(&top, "connections").and_then(|field| reader.section(&field));
@@ -109,7 +120,7 @@ impl Config {
         let problems = reader.into_problems();
         if problems.is_empty() {
             let digest = Digest::of_bytes(text.as_bytes());
-            Ok(Self { file: file.to_owned(), connections, digest })
+            Ok(Self { file: file.to_owned(), connections, store, digest })
         } else {
             Err(problems)
         }

@@ -42,6 +42,19 @@ minute after the last dispatch.
 }
 
 #[test]
+fn a_content_that_is_stored_is_said_to_be() {
+    let check = |stores_content: bool| {
+        let mut manifest = manifest();
+        manifest.operations[0].stores_content = stores_content;
+        let review = Review::of(&inspection(), &manifest);
+        assert_eq!(review.to_string().contains("content of answers is stored, not read"), stores_content);
+        assert_eq!(review.operations[0].stores_content, stores_content);
+    };
+    check(true);
+    check(false);
+}
+
+#[test]
 fn contracts_in_sentences() {
     let check = |effect: Effect, repeat: Repeat, reconcile: Option<Reconcile>, expected: &[&str]| {
         let contract = Contract {

@@ -42,8 +42,36 @@ fn a_mode_has_exactly_its_companions() {
             "9:1 @.header: has no meaning with the mode http_query",
         ],
     );
-    for mode in ["aws_sigv4", "tls_client_certificate", "ssh_key", "ssh_password", "ssh_keyboard_interactive"]
-    {
+    check("mode = \"tls_client_certificate\"", &[]);
+    check(
+        "mode = \"tls_client_certificate\"\nregion = \"r\"",
+        &["7:1 @.region: has no meaning with the mode tls_client_certificate"],
+    );
+    let sigv4 = |id: &str, region: &str, service: &str| {
+        format!(
+            "mode = \"aws_sigv4\"\naccess_key_id = \"{id}\"\nregion = \"{region}\"\nservice = \"{service}\""
+        )
+    };
+    check(&sigv4("AKIAEXAMPLE", "eu-central-1", "execute-api"), &[]);
+    check(
+        "mode = \"aws_sigv4\"",
+        &["4:31 @.access_key_id: is missing", "4:31 @.region: is missing", "4:31 @.service: is missing"],
+    );
+    check(
+        &format!("{}\nuser = \"u\"", sigv4("AKIAEXAMPLE", "auto", "s3")),
+        &["10:1 @.user: has no meaning with the mode aws_sigv4"],
+    );
+    for bad in ["", "a/b", "a b", "é", &"a".repeat(129)] {
+        check(
+            &sigv4(bad, bad, bad),
+            &[
+                "7:17 @.access_key_id: is not an AWS access key id",
+                "8:10 @.region: is not the name of an AWS region",
+                "9:11 @.service: is not the name of an AWS service",
+            ],
+        );
+    }
+    for mode in ["ssh_key", "ssh_password", "ssh_keyboard_interactive"] {
         let what = format!("6:8 @.mode: names the mode {mode}, which this version can't carry out");
         check(&format!("mode = \"{mode}\""), &[&what]);
     }
@@ -96,6 +124,24 @@ fn limits_have_bounds() {
         &["5:19 connections.shop.limits.connect_seconds: is out of bounds"],
     );
     check("connect_seconds = 1.5", &["5:19 connections.shop.limits.connect_seconds: is of type float"]);
+    check("connections_per_origin = 1\nidle_seconds = 0\ncontent_bytes = 1", &[]);
+    check("connections_per_origin = 256\nidle_seconds = 600\ncontent_bytes = 68719476736", &[]);
+    check(
+        "connections_per_origin = 0\nidle_seconds = 601\ncontent_bytes = 0",
+        &[
+            "5:26 connections.shop.limits.connections_per_origin: is out of bounds",
+            "6:16 connections.shop.limits.idle_seconds: is out of bounds",
+            "7:17 connections.shop.limits.content_bytes: is out of bounds",
+        ],
+    );
+    check(
+        "connections_per_origin = 257\nidle_seconds = -1\ncontent_bytes = 68719476737",
+        &[
+            "5:26 connections.shop.limits.connections_per_origin: is out of bounds",
+            "6:16 connections.shop.limits.idle_seconds: is out of bounds",
+            "7:17 connections.shop.limits.content_bytes: is out of bounds",
+        ],
+    );
     check("deadline_second = 5", &["5:1 connections.shop.limits.deadline_second: is not a known key"]);
     check("key_window_seconds = 91", &[]);
     check(

@@ -1,0 +1,150 @@
+//! Losing interest, and stopping the host. Before the dispatch it ends the invocation; after it the
+//! exchange runs on to its deadline, so that what the remote says still settles the record.
+
+use crate::broker::{Broker, Delivery, Inner};
+use crate::intent::Caller;
+use proofport_core::code::Code;
+use proofport_core::id::RequestId;
+use proofport_core::state::{Standing, State};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// The invocations that are under way, and how to tell them that nobody waits any more.
+pub(crate) struct Interest {
+    all: Mutex<HashMap<RequestId, Waiting>>,
+    /// How many there are, and whether the host takes on new ones.
+    count: watch::Sender<(usize, bool)>,
+}
+
+struct Waiting {
+    cancel: watch::Sender<bool>,
+    newest: watch::Receiver<Option<State>>,
+}
+
+impl Default for Interest {
+    fn default() -> Self {
+        Self { all: Mutex::default(), count: watch::Sender::new((0, true)) }
+    }
+}
+
+/// An invocation's place among those that are under way, until it is not.
+pub(crate) struct Entered {
+    inner: Arc<Inner>,
+    id: RequestId,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let interest = &self.inner.interest;
+        interest.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        interest.count.send_modify(|(count, _)| *count = count.saturating_sub(1));
+    }
+}
+
+/// Tells a run that nobody waits for it.
+#[derive(Clone)]
+pub(crate) struct Cancelled(watch::Receiver<bool>);
+
+impl Cancelled {
+    /// One that never comes.
+    pub(crate) fn never() -> Self {
+        Self(watch::channel(false).1)
+    }
+
+    pub(crate) fn is(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Waits until somebody cancels.
+    pub(crate) async fn wait(&mut self) {
+        if self.0.wait_for(|cancelled| *cancelled).await.is_err() {
+            // Nobody is left who could.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Inner {
+    /// Enters an invocation; none when the host is stopping.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        id: RequestId,
+        newest: watch::Receiver<Option<State>>,
+    ) -> Option<(Entered, Cancelled)> {
+        let (cancel, cancelled) = watch::channel(false);
+        let mut taken = false;
+        self.interest.count.send_modify(|(count, open)| {
+            taken = *open;
+            *count += usize::from(*open);
+        });
+        if !taken {
+            return None;
+        }
+        let mut all = self.interest.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(id, Waiting { cancel, newest });
+        Some((Entered { inner: Arc::clone(self), id }, Cancelled(cancelled)))
+    }
+}
+
+impl Broker {
+    /// The caller has lost interest. Nothing of the effect leaves if it has not left yet; if it has, the
+    /// exchange goes on to its deadline, and the answer says what is proved so far. Another's invocation
+    /// is as unknown as none; one that is over is answered as it is.
+    pub async fn cancel(&self, id: &RequestId, caller: &Caller) -> Delivery {
+        let inner = self.inner();
+        let newest = {
+            let all = inner.interest.all.lock().unwrap_or_else(PoisonError::into_inner);
+            all.get(id).map(|waiting| (waiting.cancel.clone(), waiting.newest.clone()))
+        };
+        let Some((cancel, mut newest)) = newest else { return self.result(id, caller) };
+        // Whose it is, is known once it is on record, and no id is shown before that.
+        match inner.state(id) {
+            Ok(Some(state)) if state.accepted.principal == caller.principal => {}
+            Ok(Some(_) | None) => return inner.refusal(Code::NoSuchInvocation, None),
+            Err(_) => return inner.refusal(Code::Internal, None),
+        }
+        cancel.send_replace(true);
+        let noted = |state: &Option<State>| state.as_ref().is_some_and(is_noted);
+        match newest.wait_for(noted).await.ok().and_then(|state| state.clone()) {
+            Some(state) => inner.answer(&state, false),
+            None => self.result(id, caller),
+        }
+    }
+
+    /// Tells every invocation that is under way that nobody waits for it any more.
+    pub fn cancel_all(&self) {
+        let all = self.inner().interest.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.values().for_each(|waiting| {
+            waiting.cancel.send_replace(true);
+        });
+    }
+
+    /// Takes on nothing new, and waits until everything that is under way has ended: at the latest at
+    /// its deadline. Nothing is cancelled by this alone.
+    pub async fn stop(&self) {
+        let count = &self.inner().interest.count;
+        count.send_modify(|(_, open)| *open = false);
+        // The sender is the broker's own, so the wait ends with the count.
+        let _ = count.subscribe().wait_for(|(count, _)| *count == 0).await;
+    }
+}
+
+/// Whether the record says that somebody lost interest, or that it is over.
+fn is_noted(state: &State) -> bool {
+    state.cancel_requested
+        || match state.standing {
+            Standing::Ended
+            | Standing::Settled
+            | Standing::Stored
+            | Standing::Delivered
+            | Standing::Stopped => true,
+            Standing::Accepted
+            | Standing::Validated
+            | Standing::AwaitingApproval
+            | Standing::Authorized
+            | Standing::Leased
+            | Standing::Dispatched
+            | Standing::Answered => false,
+        }
+}
