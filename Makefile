@@ -5,15 +5,40 @@ SHELL := /bin/bash
 VENV := .venv
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help setup wasm demo test lint bench evidence fuzz
+.PHONY: help setup wasm proxies demo test lint bench evidence fuzz
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: wasm $(VENV)/.done ## what the build and the tests need beyond Rust itself
+setup: wasm proxies $(VENV)/.done ## what the build and the tests need beyond Rust itself
 
 wasm:
 	@if command -v rustup >/dev/null; then rustup target add wasm32-wasip2 2>/dev/null; fi
+
+# Other people's intermediaries, from Debian. The tests run their own; no service of the system's is
+# started or enabled, and one that was there before is left alone.
+proxies:
+	@export PATH="$$PATH:/usr/sbin:/usr/local/sbin" DEBIAN_FRONTEND=noninteractive; missing=(); \
+	for program in squid nginx; do command -v $$program >/dev/null || missing+=($$program); done; \
+	if (( $${#missing[@]} == 0 )); then exit 0; fi; \
+	packages="$${missing[*]/#nginx/nginx-light}"; \
+	if (( EUID != 0 )); then \
+		echo "The tests need $${missing[*]}. As root: apt-get install --no-install-recommends $$packages" >&2; \
+		exit 1; \
+	fi; \
+	policy=/usr/sbin/policy-rc.d; \
+	if [[ ! -e $$policy ]]; then \
+		trap "rm -f $$policy" EXIT; \
+		printf '#!/bin/sh\nexit 101\n' >$$policy; \
+		chmod 755 $$policy; \
+	fi; \
+	apt-get update -qq; \
+	apt-get install -y -qq --no-install-recommends $$packages </dev/null; \
+	for service in "$${missing[@]}"; do \
+		if command -v systemctl >/dev/null; then systemctl --quiet disable $$service; fi; \
+		if command -v update-rc.d >/dev/null; then update-rc.d $$service disable; fi; \
+		if [[ -e /etc/init.d/$$service ]]; then /etc/init.d/$$service stop >/dev/null 2>&1 || true; fi; \
+	done
 
 # Real counterparts for the tests, as their authors publish them.
 $(VENV)/.done: tests/requirements.txt

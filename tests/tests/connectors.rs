@@ -78,7 +78,7 @@ fn sent(step: Step, role: Role, line: &str) -> Send {
 }
 
 fn answered(send: &Send, status: u16, body: &str) -> Vec<Exchange> {
-    let response = HttpResponse { status, headers: Vec::new(), body: body.as_bytes().to_vec() };
+    let response = HttpResponse { status, headers: Vec::new(), body: body.as_bytes().to_vec(), stored: None };
     vec![Exchange { role: send.role, request: send.request.clone(), response: Response::Http(response) }]
 }
 

@@ -7,7 +7,7 @@
     reason = "a test says what it expects by panicking"
 )]
 
-use proofport_tests::evidence::{faults, kills};
+use proofport_tests::evidence::{faults, http, kills};
 use std::path::Path;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -19,6 +19,27 @@ async fn a_peer_that_fails_at_random_makes_no_claim_false() {
     for failure in ["None", "Refused"] {
         assert!(!counts.claims[failure].contains_key("unknown"), "{counts:#?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_failure_of_a_connection_makes_a_claim_false() {
+    let counts = http::run(600, 7).await;
+    assert!(counts.is_sound(), "{counts:#?}");
+    assert!(counts.calls >= 600);
+    for operation in ["once", "same", "keyed"] {
+        assert!(counts.operations[operation] > 0, "{counts:#?}");
+    }
+    for protocol in ["http", "https", "h2"] {
+        let rate = |failure: &str| counts.unknown_rate[&format!("{protocol} {failure}")];
+        // What is proved is never unknown, and nothing else is ever known.
+        for proved in ["none", "refused", "status 200", "status 403", "trusted hop, not forwarded"] {
+            assert_eq!(rate(proved), 0.0, "{proved}\n{}", counts.table());
+        }
+        for lost in ["after effect, reset", "after effect, closed", "silent", "status 503", "untrusted hop"] {
+            assert_eq!(rate(lost), 1.0, "{lost}\n{}", counts.table());
+        }
+    }
+    assert_eq!(counts.unknown_rate["h2 REFUSED_STREAM"], 0.0, "{}", counts.table());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,7 +10,8 @@
 
 use proofport_core::call::{Call, DispatchFacts};
 use proofport_core::contract::{Outcome, Role};
-use proofport_core::exchange::{Exchange, HttpResponse, Request, Response};
+use proofport_core::digest::Digest;
+use proofport_core::exchange::{Exchange, HttpResponse, Request, Response, StoredContent};
 use proofport_core::id::{Name, RequestId};
 use proofport_core::manifest::Manifest;
 use proofport_core::origin::Origin;
@@ -70,7 +71,8 @@ async fn drive(connector: &Connector, operation: &str, steps: usize) -> Result<R
 }
 
 fn answered(role: Role, request: &Request) -> Exchange {
-    let response = Response::Http(HttpResponse { status: 200, headers: Vec::new(), body: b"{}".to_vec() });
+    let response =
+        Response::Http(HttpResponse { status: 200, headers: Vec::new(), body: b"{}".to_vec(), stored: None });
     Exchange { role, request: request.clone(), response }
 }
 
@@ -93,6 +95,10 @@ fn sends(step: &Step) -> bool {
     matches!(step, Step::Send(_))
 }
 
+fn refuses(step: &Step) -> bool {
+    matches!(step, Step::Refuse(_))
+}
+
 fn settles(step: &Step) -> bool {
     matches!(step, Step::Settle(_))
 }
@@ -108,6 +114,8 @@ fn ends() -> Vec<(&'static str, &'static str, End)> {
         ("above-ceiling", "act", Passes(settles)),
         ("breaks-json", "act", breach(Breach::InvalidJson(FieldPlace::Output))),
         ("breaks-schema", "act", Passes(settles)),
+        ("download", "fetch", Passes(refuses)),
+        ("download", "export", Passes(refuses)),
         ("effect-in-read", "look", breach(Breach::EffectInRead)),
         ("effect-in-reconcile", "act", Passes(settles)),
         ("exits", "act", Trap("ended itself", "")),
@@ -123,6 +131,9 @@ fn ends() -> Vec<(&'static str, &'static str, End)> {
         ("post-as-query", "act", breach(Breach::NotAQuery)),
         ("refuses-in-prose", "act", breach(Breach::InvalidField)),
         ("refuses-late", "act", breach(Breach::RefuseAfterSend)),
+        ("repeats", "once", Passes(settles)),
+        ("repeats", "same", Passes(settles)),
+        ("repeats", "keyed", Passes(settles)),
         ("sets-authorization", "act", breach(Breach::HostOwnedHeader)),
         ("settles-unasked", "act", Passes(settles)),
         ("sleeps", "act", Passes(settles)),
@@ -134,6 +145,21 @@ fn ends() -> Vec<(&'static str, &'static str, End)> {
         ("ten-thousand-queries", "act", Passes(sends)),
         ("two-effects", "act", breach(Breach::SecondEffect)),
         ("unlisted-origin", "act", breach(Breach::UnlistedOrigin)),
+        ("courier", "act", Passes(settles)),
+        ("courier", "look", Passes(settles)),
+        ("promises", "act", Passes(settles)),
+        ("promises", "busy", Passes(settles)),
+        ("promises", "drop", Passes(settles)),
+        ("promises", "keyed", Passes(settles)),
+        ("promises", "same", Passes(settles)),
+        ("contracts", "plain", Passes(settles)),
+        ("contracts", "looks", Passes(settles)),
+        ("contracts", "lists", Passes(settles)),
+        ("contracts", "idempotent", Passes(settles)),
+        ("contracts", "keyed", Passes(settles)),
+        ("contracts", "expired", Passes(settles)),
+        ("contracts", "conditional", Passes(settles)),
+        ("contracts", "job", Passes(settles)),
     ]
 }
 
@@ -201,7 +227,7 @@ async fn modules_that_may_not_be_run_are_refused_before_they_are() {
 fn an_inspection_says_what_an_admin_reviews() {
     let bytes = guest("good");
     let inspection = inspect(&bytes).unwrap();
-    assert_eq!(inspection.digest, proofport_core::digest::Digest::of_bytes(&bytes));
+    assert_eq!(inspection.digest, Digest::of_bytes(&bytes));
     assert_eq!(inspection.world_version, "0.1.0");
     assert_eq!(inspection.exports, ["proofport:connector/connector@0.1.0"]);
     assert_eq!(inspection.size, bytes.len());
@@ -210,6 +236,34 @@ fn an_inspection_says_what_an_admin_reviews() {
         assert!(
             inspection.imports.iter().all(|name| name.starts_with("wasi:") || name.starts_with("proofport:"))
         );
+    }
+}
+
+#[tokio::test]
+async fn a_stored_content_is_told_by_its_length_and_digest() {
+    let sandbox = sandbox(None, limits());
+    let connector = sandbox.load(&guest("download")).unwrap();
+    let manifest = connector.describe("{}").await.unwrap().value;
+    assert!(manifest.operations.iter().all(|operation| operation.stores_content));
+    let large = StoredContent { bytes: 1 << 40, digest: Digest::of_bytes(b"large") };
+    let said = serde_json::json!({ "bytes": 1_u64 << 40, "digest": Digest::of_bytes(b"large").hex() });
+    let check = async |operation: &str, role: Role, status: u16, stored: Option<StoredContent>| {
+        let call = Call { input: r#"{"path":"/large"}"#.to_owned(), ..call(operation) };
+        let rules = rules(&manifest, operation);
+        let sent = connector.next(&call, &[], &rules).await.unwrap().value;
+        let Step::Send(send) = sent else { panic!("{sent:?}") };
+        assert_eq!(send.role, role, "{operation}");
+        let response = Response::Http(HttpResponse { status, headers: Vec::new(), body: Vec::new(), stored });
+        let history = [Exchange { role, request: send.request, response }];
+        let settled = connector.next(&call, &history, &rules).await.unwrap().value;
+        let Step::Settle(verdict) = settled else { panic!("{settled:?}") };
+        assert_eq!(verdict.success, stored.is_some(), "{operation}: {verdict:?}");
+        assert_eq!(verdict.output, stored.map(|_| said.clone()), "{operation}");
+    };
+    for (operation, role) in [("fetch", Role::Query), ("export", Role::Effect)] {
+        check(operation, role, 200, Some(large)).await;
+        check(operation, role, 200, None).await;
+        check(operation, role, 404, None).await;
     }
 }
 

@@ -96,6 +96,7 @@ pub fn operation(name: &str, summary: &str, effect: Effect) -> Operation {
         job_operation: None,
         completion_marker: None,
         kept_headers: Vec::new(),
+        stores_content: false,
     }
 }
 
@@ -106,9 +107,7 @@ pub fn honest(call: &Call, history: &[Exchange]) -> Step {
         None => send(Role::Effect, post("/act")),
         Some(Response::Http(response)) => Step::Settle(match response.status {
             200..=299 => done(),
-            400..=499 => verdict(Outcome::Rejected, Reason::InvalidInput, None),
-            500 => verdict(Outcome::Committed, Reason::RemoteFailed, None),
-            _ => verdict(Outcome::Unknown, Reason::Unavailable, None),
+            status => failed(status),
         }),
         Some(Response::Ssh(_)) => Step::Settle(verdict(Outcome::Unknown, Reason::Unreadable, None)),
     }
@@ -117,6 +116,15 @@ pub fn honest(call: &Call, history: &[Exchange]) -> Step {
 /// The verdict of a success.
 pub fn done() -> Verdict {
     Verdict { success: true, ..verdict(Outcome::Committed, Reason::Done, Some(r#"{"ok":true}"#)) }
+}
+
+/// The verdict on a status that is not of class 2xx.
+pub fn failed(status: u16) -> Verdict {
+    match status {
+        400..=499 => verdict(Outcome::Rejected, Reason::InvalidInput, None),
+        500 => verdict(Outcome::Committed, Reason::RemoteFailed, None),
+        _ => verdict(Outcome::Unknown, Reason::Unavailable, None),
+    }
 }
 
 /// A verdict without success.

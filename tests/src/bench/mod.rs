@@ -1,6 +1,7 @@
 //! What `make bench` measures, and what it asks for.
 
 pub mod child;
+pub mod contents;
 pub mod load;
 pub mod peer;
 
@@ -30,6 +31,7 @@ struct Report {
     sandbox: Sandbox,
     idle_resident_kib: u64,
     first_answer_millis: f64,
+    content: contents::Content,
     asked: Vec<Asked>,
 }
 
@@ -94,6 +96,7 @@ async fn measure() -> std::io::Result<Report> {
     let idle_resident_kib = median((0..3).map(|_| child_number("idle", &home)).collect::<Result<_, _>>()?);
     let first = median((0..7).map(|_| child_number("first-answer", &home)).collect::<Result<_, _>>()?);
     let first_answer_millis = first as f64 / 1000.0;
+    let content = contents::measure().await?;
     let alone = host.first().map_or(0.0, |load| load.p50_micros as f64);
     let many = host.last().map_or(0.0, |load| load.per_second);
     let asked = vec![
@@ -106,6 +109,7 @@ async fn measure() -> std::io::Result<Report> {
         at_most("sandbox, µs a step", sandbox.micros_per_step_p50, 60.0),
         at_most("idle host, MiB resident", idle_resident_kib as f64 / 1024.0, 60.0),
         at_most("start to first answer, ms, warm cache", first_answer_millis, 150.0),
+        at_most("content of 1 GiB, MiB of memory over idle", content.peak_over_idle_mib(), 100.0),
         at_least(
             "how much faster without fsync, at 1 (shows that fsync is on)",
             host_without_fsync.first().map_or(0.0, |load| load.per_second)
@@ -122,6 +126,7 @@ async fn measure() -> std::io::Result<Report> {
         sandbox,
         idle_resident_kib,
         first_answer_millis,
+        content,
         asked,
     })
 }
@@ -213,10 +218,15 @@ fn micros(duration: Duration) -> u64 {
 /// # Errors
 /// When `/proc` can't be read.
 pub fn resident_kib() -> std::io::Result<u64> {
+    status_kib("VmRSS:")
+}
+
+/// One of the sizes that the system says of this process, in KiB.
+fn status_kib(name: &str) -> std::io::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok())
-        .ok_or_else(|| std::io::Error::other("/proc/self/status has no VmRSS"))
+        .ok_or_else(|| std::io::Error::other(format!("/proc/self/status has no {name}")))
 }
 
 fn print(report: &Report) -> std::io::Result<()> {
@@ -255,6 +265,13 @@ fn print(report: &Report) -> std::io::Result<()> {
         out,
         "sandbox: {:.1} µs and {} units of fuel a step",
         report.sandbox.micros_per_step_p50, report.sandbox.fuel_per_step
+    )?;
+    writeln!(
+        out,
+        "content of {} MiB: {:.0} MB/s, {:.0} MiB of memory over idle at most",
+        report.content.bytes >> 20,
+        report.content.megabytes_per_second,
+        report.content.peak_over_idle_mib()
     )?;
     for asked in &report.asked {
         let verdict = if asked.reached { "reached" } else { "MISSED" };

@@ -13,6 +13,7 @@ fn main() -> std::io::Result<ExitCode> {
         ["peer"] => bench::peer::serve(),
         ["idle", home] => bench::child::idle(home),
         ["first-answer", home] => bench::child::first_answer(home),
+        ["content", home] => bench::contents::child(home),
         _ => Ok(ExitCode::from(2)),
     }
 }

@@ -1,6 +1,6 @@
 //! The long fault runs: one JSON file of counts each under `target/evidence/`.
 
-use proofport_tests::evidence::{faults, kills};
+use proofport_tests::evidence::{faults, http, kills};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,6 +33,18 @@ async fn main() -> std::io::Result<ExitCode> {
         calls.false_committed,
         calls.second_effects
     ));
+    let wire = http::run(10_000, 20_260_103).await;
+    keep("http", &wire)?;
+    say(&format!(
+        "http.json: {} calls, {} effects; false not_attempted {}, false rejected {}, false committed {}, second effects {}\n{}",
+        wire.calls,
+        wire.effects,
+        wire.false_not_attempted,
+        wire.false_rejected,
+        wire.false_committed,
+        wire.second_effects,
+        wire.table()
+    ));
     let killed = kills::run(300, 20_260_102, &beside("crash-host")?).await;
     keep("kills", &killed)?;
     say(&format!(
@@ -43,5 +55,9 @@ async fn main() -> std::io::Result<ExitCode> {
         killed.unrecorded_effects,
         killed.second_effects
     ));
-    Ok(if calls.is_sound() && killed.is_sound() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if calls.is_sound() && wire.is_sound() && killed.is_sound() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }

@@ -174,7 +174,7 @@ async fn one_host(calls: usize, seed: u64) -> Counts {
     let peer = Peer::http(Scripts { each: scripts, default: None });
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = Origin::parse(&format!("http://{nobody}")).unwrap();
-    let limits = "deadline_seconds = 1\nsetup_attempts = 1";
+    let limits = "deadline_seconds = 1\nsetup_attempts = 1\nidle_seconds = 0";
     let reachable = Rig::new(&Wanted::new("good", peer.origin(), "key").limits(limits)).await;
     let unreachable = Rig::new(&Wanted::new("good", nobody, "key").limits(limits)).await;
     let (reachable, unreachable) = (reachable.open().await, unreachable.open().await);

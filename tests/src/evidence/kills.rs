@@ -55,7 +55,7 @@ pub async fn run(kills: usize, seed: u64, crash_host: &Path) -> Counts {
     let mut connections = 0;
     for _ in 0..kills {
         // A home of its own each time: the caller's intent must not be met from an earlier round.
-        let rig = Rig::new(&Wanted::new("good", peer.origin(), "key")).await;
+        let rig = Rig::new(&Wanted::new("good", peer.origin(), "key").limits("idle_seconds = 0")).await;
         let kill = places[random.below(places.len())];
         let before = peer.effects();
         let output = Command::new(crash_host)

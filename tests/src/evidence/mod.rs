@@ -2,6 +2,7 @@
 //! the tests run the same code with smaller numbers.
 
 pub mod faults;
+pub mod http;
 pub mod kills;
 mod seeded;
 

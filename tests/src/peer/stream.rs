@@ -1,5 +1,7 @@
 //! The peer's side of a connection, plain or TLS, with the ways in which it can end.
 
+use super::log::Session;
+use proofport_core::digest::Digest;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -30,6 +32,37 @@ impl Stream {
         }
     }
 
+    /// Brings the TLS handshake to its end, where it is not there yet.
+    pub(super) fn handshake(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(_) => Ok(()),
+            Self::Tls(stream) => {
+                while stream.conn.is_handshaking() {
+                    stream.conn.complete_io(&mut stream.sock)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What the handshake settled. None: plain TCP.
+    pub(super) fn session(&self) -> Option<Session> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Tls(stream) => {
+                let client = stream.conn.peer_certificates().and_then(<[_]>::first);
+                Some(Session {
+                    protocol: stream
+                        .conn
+                        .alpn_protocol()
+                        .map(|name| String::from_utf8_lossy(name).into_owned()),
+                    resumed: stream.conn.handshake_kind() == Some(HandshakeKind::Resumed),
+                    client: client.map(|certificate| Digest::of_bytes(certificate)),
+                })
+            }
+        }
+    }
+
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stream) => stream.read(buffer),
@@ -41,14 +74,6 @@ impl Stream {
         match self {
             Self::Plain(stream) => stream.write_all(bytes),
             Self::Tls(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
-        }
-    }
-
-    /// Whether the client came back with a TLS session of before.
-    pub(super) fn is_resumed(&self) -> bool {
-        match self {
-            Self::Plain(_) => false,
-            Self::Tls(stream) => stream.conn.handshake_kind() == Some(HandshakeKind::Resumed),
         }
     }
 

@@ -167,7 +167,7 @@ pub async fn open_as(home: &Path, clock: Arc<dyn Clock>, probe: Arc<dyn Probe>, 
             seal_recipient: keys.seal_recipient,
             seal_identity: Some(keys.seal_identity),
         },
-        Options { on_fatal: FatalHook::exit(), ..Options::default() },
+        Options { on_fatal: FatalHook::exit(), reserve_bytes: 0, ..Options::default() },
         |file| Counting::new(file, counted, sync),
     )
     .unwrap();

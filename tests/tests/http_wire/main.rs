@@ -8,9 +8,10 @@ mod setup;
 
 use proofport_core::exchange::{Header, HttpRequest};
 use proofport_core::origin::{Origin, OriginForm};
+use proofport_core::time::UnixMillis;
 use proofport_egress::{
     AddressPolicy, Credential, ExchangeOptions, HttpEgress, HttpExchange, HttpTarget, Injection, Outgoing,
-    SetupDeadlines, Trust, Watch,
+    Pins, PoolLimits, SetupDeadlines, Trust, Watch,
 };
 use proofport_tests::peer::{Ca, Peer};
 use std::sync::{Arc, LazyLock};
@@ -48,6 +49,8 @@ impl Default for Call {
             options: ExchangeOptions {
                 deadline: PATIENCE,
                 max_response_bytes: 1000,
+                max_content_bytes: 10_000,
+                trusted_hops: Vec::new(),
                 kept_headers: vec!["x-kept".to_owned(), "location".to_owned()],
             },
             watch: Arc::new(()),
@@ -61,10 +64,24 @@ fn header(name: &str, value: &str) -> Header {
 
 fn target(origin: Origin) -> HttpTarget {
     HttpTarget {
+        connection: "c".to_owned(),
         origin,
         trust: TRUST.clone(),
+        pins: Pins::none(),
+        identity: None,
+        proxy: None,
+        http2: false,
+        fresh: true,
+        pool: PoolLimits { per_origin: 64, idle: Duration::ZERO },
         addresses: AddressPolicy::new(vec!["127.0.0.0/8".parse().unwrap()]),
-        deadlines: SetupDeadlines { dns: PATIENCE, tcp_connect: PATIENCE, tls: PATIENCE },
+        deadlines: SetupDeadlines {
+            dns: PATIENCE,
+            tcp_connect: PATIENCE,
+            tls: PATIENCE,
+            pool: PATIENCE,
+            tunnel: PATIENCE,
+            overall: PATIENCE * 3,
+        },
         setup_attempts: 1,
     }
 }
@@ -79,7 +96,7 @@ fn outgoing(origin: Origin, call: &Call) -> Outgoing {
         credential: None,
     };
     let credential = call.injection.as_ref().map(|injection| Credential::new(injection).unwrap());
-    Outgoing::prepare(&request, &call.extra, credential.as_ref()).unwrap()
+    Outgoing::prepare(&request, &call.extra, credential.as_ref(), UnixMillis(0)).unwrap()
 }
 
 /// Makes the call and holds its evidence against what the peer saw.
@@ -87,7 +104,7 @@ async fn exchange(peer: &Peer, call: &Call) -> HttpExchange {
     let before = peer.accepted();
     let ready = EGRESS.connect(&target(peer.origin()), 1).await.result.unwrap();
     let loaded = ready.load(outgoing(peer.origin(), call)).unwrap();
-    let exchange = loaded.exchange(&call.options, Arc::clone(&call.watch)).await;
+    let exchange = loaded.exchange(&call.options, Arc::clone(&call.watch), None).await;
     let evidence = &exchange.evidence;
     let received = peer.received();
     assert_eq!(received.len(), before + 1, "one connection for one exchange");

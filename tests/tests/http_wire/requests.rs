@@ -62,7 +62,7 @@ async fn a_peer_that_leaves_early_proves_nothing() {
                 continue;
             };
             let loaded = ready.load(outgoing(peer.origin(), &call)).unwrap();
-            let seen = loaded.exchange(&call.options, Arc::new(())).await.evidence;
+            let seen = loaded.exchange(&call.options, Arc::new(()), None).await.evidence;
             let what = format!("{end:?}, tls {tls}, after {read} of {length}: {seen:?}");
             assert_eq!((seen.status, seen.completion, seen.bytes_read), (None, None, 0), "{what}");
             let cause = seen.cause.unwrap();
@@ -96,7 +96,7 @@ async fn an_answer_to_nothing_is_no_answer() {
     let ready = EGRESS.connect(&target(peer.origin()), 1).await.result.unwrap();
     peer.wait_effects(1);
     let loaded = ready.load(outgoing(peer.origin(), &Call::default())).unwrap();
-    let evidence = loaded.exchange(&Call::default().options, Arc::new(())).await.evidence;
+    let evidence = loaded.exchange(&Call::default().options, Arc::new(()), None).await.evidence;
     // hyper may or may not have seen it before the request left; both are no proof of a refusal.
     assert!(evidence.completion.is_none() || evidence.request_complete, "{evidence:?}");
 }
@@ -140,14 +140,20 @@ async fn a_large_request_and_a_large_response_pass() {
     }
 }
 
-/// A resumed session would show no certificate, so each connection makes its own.
+/// The peer of a resumed session is the one that its first handshake verified.
 #[tokio::test]
-async fn no_tls_session_is_resumed() {
+async fn a_resumed_session_binds_its_peer() {
     let peer = Peer::https(Script::answer(OK), &CA);
+    let mut seen = Vec::new();
     for _ in 0..3 {
-        assert!(exchange(&peer, &Call::default()).await.response.is_some());
+        let ready = EGRESS.connect(&target(peer.origin()), 1).await.result.unwrap();
+        seen.push(ready.peer().clone());
+        let call = Call::default();
+        let loaded = ready.load(outgoing(peer.origin(), &call)).unwrap();
+        assert!(loaded.exchange(&call.options, Arc::clone(&call.watch), None).await.response.is_some());
     }
-    assert_eq!((peer.effects(), peer.resumed()), (3, 0));
+    assert_eq!((peer.effects(), peer.resumed()), (3, 2));
+    assert!(seen.iter().all(|peer| peer.certificate.is_some() && *peer == seen[0]));
 }
 
 #[tokio::test]

@@ -55,7 +55,7 @@ async fn every_stage_is_timed() {
     let first = check(https.origin_as("localhost"), &egress, &all).await;
     let again = check(https.origin_as("localhost"), &egress, &all).await;
     assert_eq!(first.name, "localhost");
-    // The certificate is seen on every connection: no session is resumed.
+    // The certificate is seen on every connection.
     assert!(first.certificate.is_some_and(|digest| digest != Digest::of_bytes(b"")));
     assert_eq!(first, again);
 }
@@ -198,7 +198,7 @@ async fn unlisted_addresses_are_not_dialled() {
     assert_eq!(stages(&setup.attempts), [denied, (2, Stage::HttpHandshake, None)]);
     let loaded =
         setup.result.unwrap().load(outgoing(peer.origin_as("mixed.example"), &Call::default())).unwrap();
-    let exchange = loaded.exchange(&Call::default().options, Arc::new(())).await;
+    let exchange = loaded.exchange(&Call::default().options, Arc::new(()), None).await;
     assert_eq!(exchange.response.unwrap().body, b"ok");
     assert_eq!(peer.accepted(), 1);
 }
