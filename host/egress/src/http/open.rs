@@ -120,8 +120,10 @@ impl Open {
             Err(Errno::AGAIN) => Life::Alive,
             Ok((_, 0)) | Err(_) => Life::Ended,
             Ok((_, _)) => match &self.speaker {
-                // Frames are read beside the exchanges, and a new TLS session may bring its tickets.
-                Speaker::Http2 { .. } => Life::Alive,
+                // Frames are read beside the exchanges, and a new TLS session may bring its tickets. What is
+                // still unread on a kept connection may be its end.
+                Speaker::Http2 { .. } if self.uses == 0 => Life::Alive,
+                Speaker::Http2 { .. } => Life::Stray,
                 Speaker::Http1 { .. } if self.uses == 0 && self.peer.certificate.is_some() => Life::Alive,
                 Speaker::Http1 { .. } => Life::Stray,
             },
