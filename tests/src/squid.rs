@@ -2,7 +2,7 @@
 //! requests, which answers on its own when the origin behind it does not.
 //!
 //! It takes no listening socket from outside, so a free port is looked for and another one tried where
-//! somebody was quicker; that it has it is told by its own log. It stands below a shell that ends it
+//! somebody was quicker; its own log tells whose it is. It stands below a shell that ends it
 //! as soon as the test lets go of the shell's input, also by dying.
 
 use std::fmt::Write as _;
