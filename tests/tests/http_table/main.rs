@@ -8,6 +8,9 @@
 )]
 
 mod case;
+mod meaning;
+mod proxy_status;
+mod resets;
 mod script;
 mod site;
 
