@@ -58,6 +58,11 @@ pub struct SquidOptions {
     pub names: Vec<String>,
 }
 
+/// The name of the squid at this address among all that run.
+fn service(address: SocketAddr) -> String {
+    format!("proofport{}", address.port())
+}
+
 /// A running squid; it ends when dropped.
 pub struct Squid {
     keeper: Child,
@@ -138,6 +143,8 @@ impl Squid {
         let mut keeper = Command::new("sh")
             .args(["-c", KEEPER, "sh"])
             .args([program, Path::new("-N"), Path::new("-d"), Path::new("1"), Path::new("-f"), &config])
+            // Its shared memory is named by this, and two of one name get in each other's way.
+            .args(["-n", &service(address)])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -172,6 +179,12 @@ impl Squid {
         // The shell reads the end of its input, ends squid and then itself. Where it has ended, there is nothing to do.
         drop(self.keeper.stdin.take());
         self.keeper.wait().ok();
+        // Ended as it is, it leaves its shared memory behind.
+        let ours = format!("{}-", service(self.address));
+        let left = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+        for entry in left.filter(|entry| entry.file_name().to_string_lossy().starts_with(&ours)) {
+            std::fs::remove_file(entry.path()).ok();
+        }
     }
 }
 
