@@ -89,6 +89,19 @@ pub enum Fresh {
     Never,
 }
 
+impl Fresh {
+    /// Whether this exchange gets a connection of its own.
+    pub(crate) fn wants(self, role: Role, repeat: &Repeat) -> bool {
+        match (self, role) {
+            (Self::Always, Role::Query | Role::Effect) | (Self::Effects, Role::Effect) => true,
+            (Self::Unrepeatable, Role::Effect) => *repeat == Repeat::None,
+            (Self::Never, Role::Query | Role::Effect) | (Self::Effects | Self::Unrepeatable, Role::Query) => {
+                false
+            }
+        }
+    }
+}
+
 /// Compiled schemas of one operation.
 pub(crate) struct Validators {
     pub(crate) input: jsonschema::Validator,
@@ -252,16 +265,6 @@ impl Connection {
         contract
     }
 
-    /// Whether this exchange gets a connection of its own.
-    pub(crate) fn wants_fresh(&self, role: Role, repeat: &Repeat) -> bool {
-        match (self.fresh, role) {
-            (Fresh::Always, Role::Query | Role::Effect) | (Fresh::Effects, Role::Effect) => true,
-            (Fresh::Unrepeatable, Role::Effect) => *repeat == Repeat::None,
-            (Fresh::Never, Role::Query | Role::Effect)
-            | (Fresh::Effects | Fresh::Unrepeatable, Role::Query) => false,
-        }
-    }
-
     pub(crate) fn config_digest(&self) -> Digest {
         Digest::of_parts("proofport.config/1", &[self.config.as_bytes()])
     }
@@ -285,5 +288,24 @@ impl Validators {
                 .map(|schema| compile(schema, "failure"))
                 .transpose()?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fresh_connection_is_wanted_by_policy_and_contract() {
+        let check = |fresh: Fresh, repeat: &Repeat, expected: [bool; 2]| {
+            let got = [Role::Effect, Role::Query].map(|role| fresh.wants(role, repeat));
+            assert_eq!(got, expected, "{fresh:?} {repeat:?}");
+        };
+        for repeat in [Repeat::None, Repeat::Idempotent, Repeat::Conditional] {
+            check(Fresh::Unrepeatable, &repeat, [repeat == Repeat::None, false]);
+            check(Fresh::Effects, &repeat, [true, false]);
+            check(Fresh::Always, &repeat, [true, true]);
+            check(Fresh::Never, &repeat, [false, false]);
+        }
     }
 }

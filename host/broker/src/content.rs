@@ -6,10 +6,11 @@ use proofport_core::content::ContentFacts;
 use proofport_core::digest::Digest;
 use proofport_core::event::ResultFacts;
 use proofport_core::id::RequestId;
-use proofport_egress::ContentSink;
+use proofport_egress::{ContentSink, Guard, GuardStream};
 use proofport_journal::{ContentWriter, JournalError, Keep, Swept};
+use std::borrow::Cow;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 impl Broker {
@@ -55,57 +56,81 @@ pub(crate) struct Storage {
 }
 
 enum Stored {
-    Nothing,
-    Writing(Box<ContentWriter>),
+    /// Nothing came yet; what recognises the secrets that it is to be searched for.
+    Nothing(Vec<Arc<Guard>>),
+    Writing(Box<Writing>),
     Whole(ContentFacts),
     Failed,
 }
 
+struct Writing {
+    writer: ContentWriter,
+    guards: Vec<GuardStream>,
+}
+
 impl Storage {
-    pub(crate) fn new(inner: Arc<Inner>, id: RequestId) -> Arc<Self> {
-        Arc::new(Self { inner, id, state: Mutex::new(Stored::Nothing) })
+    /// For an answer that is searched for the secrets that these guards recognise. A find makes it fail.
+    pub(crate) fn new(inner: Arc<Inner>, id: RequestId, guards: Vec<Arc<Guard>>) -> Arc<Self> {
+        Arc::new(Self { inner, id, state: Mutex::new(Stored::Nothing(guards)) })
     }
 
     /// How the content is made up, where all of it is on disk.
     pub(crate) fn facts(&self) -> Option<ContentFacts> {
-        match &*self.state.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.lock() {
             Stored::Whole(facts) => Some(*facts),
-            Stored::Nothing | Stored::Writing(_) | Stored::Failed => None,
+            Stored::Nothing(_) | Stored::Writing(_) | Stored::Failed => None,
         }
     }
 
-    fn begin(&self) -> Result<Box<ContentWriter>, JournalError> {
-        self.inner.journal.begin_content(&self.id).map(Box::new)
+    fn lock(&self) -> MutexGuard<'_, Stored> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self) -> Stored {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *state, Stored::Failed)
+    /// What is being written; it is begun if need be. Until it is put back, it has failed.
+    fn take(&self) -> io::Result<Box<Writing>> {
+        match std::mem::replace(&mut *self.lock(), Stored::Failed) {
+            Stored::Nothing(guards) => {
+                let writer = self.inner.journal.begin_content(&self.id).map_err(io::Error::other)?;
+                let guards = guards.into_iter().map(GuardStream::new).collect();
+                Ok(Box::new(Writing { writer, guards }))
+            }
+            Stored::Writing(writing) => Ok(writing),
+            Stored::Whole(_) | Stored::Failed => Err(io::ErrorKind::BrokenPipe.into()),
+        }
     }
+}
 
-    fn put(&self, stored: Stored) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = stored;
-    }
+/// A secret of another request of this invocation was found, or of its proxy.
+fn withheld() -> io::Error {
+    io::Error::other("it holds a secret")
 }
 
 impl ContentSink for Storage {
     fn push(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut writer = match self.take() {
-            Stored::Nothing => self.begin().map_err(io::Error::other)?,
-            Stored::Writing(writer) => writer,
-            Stored::Whole(_) | Stored::Failed => return Err(io::ErrorKind::BrokenPipe.into()),
-        };
-        writer.push(bytes).map_err(io::Error::other)?;
-        self.put(Stored::Writing(writer));
+        let mut writing = self.take()?;
+        let mut bytes = Cow::Borrowed(bytes);
+        for guard in &mut writing.guards {
+            bytes = Cow::Owned(guard.push(&bytes).map_err(|_| withheld())?.into_owned());
+        }
+        writing.writer.push(&bytes).map_err(io::Error::other)?;
+        *self.lock() = Stored::Writing(writing);
         Ok(())
     }
 
     fn finish(&self) -> io::Result<(u64, Digest)> {
-        let writer = match self.take() {
-            Stored::Nothing => self.begin().map_err(io::Error::other)?,
-            Stored::Writing(writer) => writer,
-            Stored::Whole(_) | Stored::Failed => return Err(io::ErrorKind::BrokenPipe.into()),
-        };
+        let Writing { mut writer, guards } = *self.take()?;
+        let mut guards = guards.into_iter();
+        while let Some(guard) = guards.next() {
+            // What it held back has to pass those behind it, too.
+            let (mut rest, hits) = guard.finish().map_err(|_| withheld())?;
+            if hits > 0 {
+                return Err(withheld());
+            }
+            for behind in guards.as_mut_slice() {
+                rest = behind.push(&rest).map_err(|_| withheld())?.into_owned();
+            }
+            writer.push(&rest).map_err(io::Error::other)?;
+        }
         let facts = writer.finish().map_err(io::Error::other)?;
         let facts = ContentFacts {
             bytes: facts.bytes,
@@ -113,7 +138,7 @@ impl ContentSink for Storage {
             chunks: facts.chunks,
             chunk_bytes: facts.chunk_bytes,
         };
-        self.put(Stored::Whole(facts));
+        *self.lock() = Stored::Whole(facts);
         Ok((facts.bytes, facts.digest))
     }
 }

@@ -98,7 +98,7 @@ impl Run {
 
     pub(crate) async fn exchange_query(&mut self, loaded: Loaded) -> HttpExchange {
         // A reconciliation's answers are for the connector, whatever the operation's are for.
-        let sink = if self.is_read() { self.storage() } else { None };
+        let sink = if self.is_read() { self.storage(&loaded) } else { None };
         let mut exchange = loaded.exchange(&self.exchange_options(), Arc::new(()), sink).await;
         self.screen(&mut exchange);
         self.note(&exchange);
@@ -231,7 +231,7 @@ impl Run {
             addresses: connection.addresses.clone(),
             proxy,
             http2: may_use_http2(send.role, repeat),
-            fresh: fresh || connection.wants_fresh(send.role, repeat),
+            fresh: fresh || connection.fresh.wants(send.role, repeat),
             pool: PoolLimits { per_origin: limits.connections_per_origin, idle: limits.idle },
             deadlines: SetupDeadlines {
                 dns: limits.connect,

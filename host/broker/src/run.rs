@@ -288,7 +288,7 @@ impl Run {
         };
         let options = self.exchange_options();
         let probe = Arc::new(WireProbe(Arc::clone(&self.inner)));
-        let sink = self.storage();
+        let sink = self.storage(&loaded);
         let mut cancelled = self.cancelled.clone();
         let mut exchange = {
             let mut exchange = pin!(loaded.exchange(&options, probe, sink));
@@ -318,14 +318,17 @@ impl Run {
         Ok(Input::Exchanged(Box::new(evidence)))
     }
 
-    /// Where the content of the next answer goes, if the operation has it stored.
-    pub(crate) fn storage(&mut self) -> Option<Arc<dyn ContentSink>> {
+    /// Where the content of the next answer goes, if the operation has it stored. The egress searches it
+    /// for the secret of its own request; on the way to the disk it is searched for all others.
+    pub(crate) fn storage(&mut self, loaded: &Loaded) -> Option<Arc<dyn ContentSink>> {
         let connection = self.scratch.connection.as_ref()?;
         let operation = connection.manifest.operation(&self.state.accepted.operation.operation)?;
         if !operation.stores_content {
             return None;
         }
-        let storage = Storage::new(Arc::clone(&self.inner), self.state.accepted.request_id);
+        let own = loaded.guard();
+        let others = self.scratch.guards.iter().filter(|guard| !Arc::ptr_eq(guard, &own)).cloned().collect();
+        let storage = Storage::new(Arc::clone(&self.inner), self.state.accepted.request_id, others);
         self.scratch.storage = Some(Arc::clone(&storage));
         Some(storage)
     }
@@ -354,9 +357,14 @@ impl Run {
     /// of the invocation's other requests. A find withholds it.
     pub(crate) fn screen(&self, exchange: &mut HttpExchange) {
         let clean = |bytes: &[u8]| self.scratch.guards.iter().all(|guard| guard.is_clean(bytes));
-        if !exchange.evidence.proxy_status.iter().all(|entry| clean(entry.hop.as_str().as_bytes())) {
-            exchange.evidence.proxy_status.clear();
+        let evidence = &mut exchange.evidence;
+        if !evidence.proxy_status.iter().all(|entry| clean(entry.hop.as_str().as_bytes())) {
+            evidence.proxy_status.clear();
         }
+        let named = &mut exchange.diagnostic.remote_request_id;
+        *named = named.take().filter(|id| clean(id.as_bytes()));
+        // It would be sent on, and stored.
+        exchange.redirect = exchange.redirect.take().filter(|to| clean(to.path.as_str().as_bytes()));
         let Some(response) = &exchange.response else { return };
         let headers = response.headers.iter().all(|header| clean(header.value.as_bytes()));
         if !(headers && clean(&response.body)) {

@@ -50,7 +50,8 @@ pub struct SetupFailure {
     pub stage: Stage,
     /// Why.
     pub cause: Cause,
-    /// The local error's text, for operators only. No secret is in use yet, so none is in it.
+    /// The local error's text, for operators only: words of ours, of the system or of the TLS library,
+    /// none of the peer's or a proxy's, so that no secret is in it.
     pub detail: String,
 }
 

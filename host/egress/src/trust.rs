@@ -27,6 +27,7 @@ pub struct Trust {
 #[derive(Default)]
 struct Shared {
     roots: OnceLock<Arc<RootCertStore>>,
+    fingerprint: OnceLock<Digest>,
     clients: Mutex<HashMap<ClientKey, Arc<ClientConfig>>>,
 }
 
@@ -89,8 +90,10 @@ impl Trust {
 
     /// Tells this trust from another.
     pub(crate) fn fingerprint(&self) -> Digest {
-        let parts: Vec<&[u8]> = self.extra.iter().map(AsRef::as_ref).collect();
-        Digest::of_parts("proofport.trust/1", &parts)
+        *self.shared.fingerprint.get_or_init(|| {
+            let parts: Vec<&[u8]> = self.extra.iter().map(AsRef::as_ref).collect();
+            Digest::of_parts("proofport.trust/1", &parts)
+        })
     }
 
     /// The TLS configuration for connections of this profile, built on first use, with its own store of

@@ -1,8 +1,8 @@
 //! From a declared connection to one that can be called.
 
-use crate::config::{ConnectionConfig, FreshConnections, Placement, Resolve, TrustError};
+use crate::config::{ConnectionConfig, Placement, Resolve, TrustError};
 use crate::registry::{Registry, RegistryError};
-use proofport_broker::{BadSchema, Binding, Connection, Declaration, Fresh, Limits, Place, ProxyBinding};
+use proofport_broker::{BadSchema, Binding, Connection, Declaration, Limits, Place, ProxyBinding};
 use proofport_sandbox::{Fault, LoadError, Sandbox};
 use std::sync::Arc;
 
@@ -90,12 +90,7 @@ pub async fn bind(
         addresses: declared.address_policy(),
         proxy,
         trusted_hops: declared.trusted_hops(),
-        fresh: match declared.fresh_connections {
-            FreshConnections::Unrepeatable => Fresh::Unrepeatable,
-            FreshConnections::Effects => Fresh::Effects,
-            FreshConnections::Always => Fresh::Always,
-            FreshConnections::Never => Fresh::Never,
-        },
+        fresh: declared.fresh_connections,
         credentials,
         repeat_none: declared.repeat_none,
         limits,

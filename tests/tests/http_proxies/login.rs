@@ -1,6 +1,6 @@
 //! A proxy that wants to know who asks, and a password that only it may learn.
 
-use crate::{CA, OK, PASSWORD, Setting, Way, address, always, claim, guarded, hold, set};
+use crate::{CA, OK, PASSWORD, Setting, USER, Way, address, always, claim, guarded, hold, origin, set};
 use proofport_core::code::Code;
 use proofport_core::contract::Outcome;
 use proofport_core::envelope::Envelope;
@@ -80,4 +80,31 @@ async fn a_password_goes_to_its_own_proxy_alone() {
     hold("another destination", &envelope, &[&peer]);
     assert_eq!((proxy.accepted(), peer.accepted()), (0, 0), "nobody is even dialled");
     leaves_nothing("another destination", setting, &envelope, PASSWORD);
+}
+
+/// A proxy that says back what it was told: in its name, in the exchange's, in a content that is stored.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_proxy_reflects_is_kept_nowhere() {
+    let token = data_encoding::BASE64.encode(format!("{USER}:{PASSWORD}").as_bytes());
+    let check = async |what: &str, field: &str, body: &str, stored: bool| {
+        let answer = format!("HTTP/1.1 200 OK\r\n{field}content-length: {}\r\n\r\n{body}", body.len());
+        let proxy = Peer::http(always(Script::answer(answer)));
+        let way = Way::forward(address(&proxy)).with_password(PASSWORD);
+        let setting = Setting::new("download", origin("http://127.0.0.1:7"), way).await;
+        let envelope = setting.open.call("fetch", r#"{"path":"/large"}"#).await;
+        assert_eq!(envelope.ok(), stored, "{what}: {envelope:?}");
+        let content = setting.open.broker.journal().content(&envelope.request_id().unwrap()).unwrap();
+        assert_eq!(content.is_some(), stored, "{what}");
+        if let Some(content) = content {
+            assert_eq!(content.chunk(0).unwrap().as_slice(), body.as_bytes(), "{what}");
+        }
+        leaves_nothing(what, setting, &envelope, PASSWORD);
+    };
+    check("nothing", "", "a content", true).await;
+    check("the exchange's name", &format!("x-request-id: {token}\r\n"), "a content", true).await;
+    check("the exchange's name, plain", &format!("x-request-id: {PASSWORD}\r\n"), "a content", true).await;
+    check("its own name", &format!("proxy-status: \"{PASSWORD}\"\r\n"), "a content", true).await;
+    check("a content", "", &format!("before {token} after"), false).await;
+    check("a content, plain", "", &format!("before {PASSWORD} after"), false).await;
+    check("the end of a content", "", PASSWORD, false).await;
 }

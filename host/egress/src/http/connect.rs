@@ -10,6 +10,7 @@ use super::transport::Transport;
 use super::tunnel::{self, TunnelFailure};
 use crate::address::AddressPolicy;
 use crate::dial::{Attempt, Resolver, SetupFailure, io_cause, is_worth_another_attempt};
+use crate::guard::Guard;
 use crate::trust::SystemRoots;
 use proofport_core::contract::Stage;
 use proofport_core::evidence::{Cause, Hop, HttpVersion, PeerIdentity, SetupAttempt};
@@ -328,6 +329,12 @@ impl Ready {
 }
 
 impl Loaded {
+    /// What recognises the secret of this request.
+    #[must_use]
+    pub fn guard(&self) -> Arc<Guard> {
+        self.outgoing.guard()
+    }
+
     /// Looks at the connection's socket once more: the last thing to do before the dispatch is made
     /// durable. None: it can be used. Otherwise the attempt that it turned out to be.
     #[must_use]

@@ -1,7 +1,7 @@
 //! One connection.
 
 use super::credential::{self, Binding};
-use super::fresh::{self, FreshConnections};
+use super::fresh;
 use super::limits::{self, Limits};
 use super::list;
 use super::problem::{At, Place};
@@ -9,6 +9,7 @@ use super::proxy::{self, ProxyConfig};
 use super::reader::{Field, Reader, Section};
 use super::settings::{self, Settings};
 use ipnet::IpNet;
+use proofport_broker::Fresh;
 use proofport_core::contract::Repeat;
 use proofport_core::digest::Digest;
 use proofport_core::id::Name;
@@ -47,7 +48,7 @@ pub struct ConnectionConfig {
     /// Intermediaries that tell the truth in `Proxy-Status` and do not retry.
     pub trusted_hops: Vec<At<Hop>>,
     /// Which exchanges get a connection of their own.
-    pub fresh_connections: FreshConnections,
+    pub fresh_connections: Fresh,
     /// Whether the admin takes every operation's repeat contract away.
     pub repeat_none: bool,
     /// What the connector is told.

@@ -20,7 +20,6 @@ mod words;
 
 pub use connection::{ConnectionConfig, TrustError};
 pub use credential::{Binding, Placement};
-pub use fresh::FreshConnections;
 pub use limits::Limits;
 pub use problem::{At, Place, Problem};
 pub use proxy::{ProxyConfig, ProxyCredential, Resolve};

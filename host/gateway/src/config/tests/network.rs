@@ -1,7 +1,7 @@
 //! What lies between this host and an origin.
 
 use super::*;
-use proofport_core::contract::{RepeatKind, Role};
+use proofport_broker::Fresh;
 use std::net::IpAddr;
 
 fn shop(lines: &str) -> ConnectionConfig {
@@ -15,7 +15,7 @@ fn shop(lines: &str) -> ConnectionConfig {
 fn a_connection_without_these_keys_has_the_defaults() {
     let plain = shop("");
     assert_eq!((plain.proxy, plain.pins, plain.redirect_origins), (None, vec![], vec![]));
-    assert_eq!((plain.trusted_hops, plain.fresh_connections), (vec![], FreshConnections::Unrepeatable));
+    assert_eq!((plain.trusted_hops, plain.fresh_connections), (vec![], Fresh::Unrepeatable));
     let limits = plain.limits;
     assert_eq!((limits.connections_per_origin, limits.idle_seconds), (8, 30));
     assert_eq!(limits.content_bytes, 1024 * 1024 * 1024);
@@ -35,7 +35,7 @@ fn everything_is_read() {
     assert_eq!(origins, ["https://api.example.com", "https://b.example:8443"]);
     let hops: Vec<String> = shop.trusted_hops().into_iter().map(String::from).collect();
     assert_eq!(hops, ["Edge 1", "shield"]);
-    assert_eq!(shop.fresh_connections, FreshConnections::Always);
+    assert_eq!(shop.fresh_connections, Fresh::Always);
     let limits = shop.limits;
     assert_eq!((limits.connections_per_origin, limits.idle().as_secs(), limits.content_bytes), (2, 5, 7));
     let proxy = shop.proxy.unwrap();
@@ -202,7 +202,7 @@ fn trusted_hops_are_names() {
 
 #[test]
 fn fresh_connections_are_a_word() {
-    use FreshConnections::{Always, Effects, Never, Unrepeatable};
+    use Fresh::{Always, Effects, Never};
     let read = |word: &str| shop(&format!("fresh_connections = \"{word}\"\n")).fresh_connections;
     assert_eq!((read("effects"), read("always"), read("never")), (Effects, Always, Never));
     for value in ["\"default\"", "\"unrepeatable\"", "\"Never\""] {
@@ -216,13 +216,4 @@ fn fresh_connections_are_a_word() {
         "fresh_connections = false\n",
         &["4:21 connections.shop.fresh_connections: is of type boolean"],
     );
-    for repeat in RepeatKind::ALL {
-        let none = *repeat == RepeatKind::None;
-        for (fresh, effect, query) in
-            [(Unrepeatable, none, false), (Effects, true, false), (Always, true, true), (Never, false, false)]
-        {
-            assert_eq!(fresh.wanted(Role::Effect, *repeat), effect, "{fresh:?} {repeat}");
-            assert_eq!(fresh.wanted(Role::Query, *repeat), query, "{fresh:?} {repeat}");
-        }
-    }
 }
