@@ -230,7 +230,8 @@ impl Run {
             identity: credential.as_deref().and_then(Credential::client_identity).cloned(),
             addresses: connection.addresses.clone(),
             proxy,
-            http2: may_use_http2(send.role, repeat),
+            // A graceful end can race a request that is queued, so what nothing may repeat stays on HTTP/1.1.
+            http2: send.role == Role::Query || repeat.is_repeatable(),
             fresh: fresh || connection.fresh.wants(send.role, repeat),
             pool: PoolLimits { per_origin: limits.connections_per_origin, idle: limits.idle },
             deadlines: SetupDeadlines {
@@ -309,15 +310,6 @@ fn key_use(repeat: &Repeat, key: IdempotencyKey, connection: &Connection, now: U
         first_use: now,
         expires: now.plus_seconds(window.saturating_sub(taken_off)),
     })
-}
-
-/// Over HTTP/2 a graceful end can race a request that is queued, so an effect that nothing may repeat goes
-/// out on HTTP/1.1.
-fn may_use_http2(role: Role, repeat: &Repeat) -> bool {
-    match (role, repeat) {
-        (Role::Query, _) | (Role::Effect, Repeat::Idempotent | Repeat::Keyed(_)) => true,
-        (Role::Effect, Repeat::None | Repeat::Conditional) => false,
-    }
 }
 
 /// How many connection attempts there were, on record and on the way to it.

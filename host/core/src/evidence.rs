@@ -171,7 +171,7 @@ pub struct HttpEvidence {
     pub masked: u32,
     /// Whether a response body was withheld because a secret in another shape may be in it.
     pub withheld: bool,
-    /// Digest of the complete body as it arrived.
+    /// Digest of the complete body as it arrived; none where it is stored, since the result has it then.
     pub body_digest: Option<Digest>,
     /// From the first handoff to the end, in microseconds.
     pub micros: u64,
