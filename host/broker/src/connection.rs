@@ -45,6 +45,8 @@ pub struct Declaration {
     pub proxy: Option<ProxyBinding>,
     /// Hops whose `Proxy-Status` is believed, and which don't retry.
     pub trusted_hops: Vec<HopName>,
+    /// Whether the admin vouches that nothing on the way sends a request on more than once.
+    pub no_repeating_hops: bool,
     /// Which exchanges get a connection of their own.
     pub fresh: Fresh,
     /// Its credentials by slot.

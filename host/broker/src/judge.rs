@@ -111,7 +111,8 @@ impl Run {
     /// method and content. Whatever else it says is an answer.
     fn follow(&mut self, connection: &Connection, exchange: &HttpExchange) -> Option<Input> {
         let to = exchange.redirect.as_ref()?;
-        let known = connection.redirect_origins.contains(&to.origin);
+        // A copy that was sent before may have been carried out.
+        let known = !exchange.evidence.may_be_repeated && connection.redirect_origins.contains(&to.origin);
         if !known || exchange.evidence.withheld || self.scratch.followed >= MOST_REDIRECTS {
             return None;
         }

@@ -99,7 +99,7 @@ impl Run {
     pub(crate) async fn exchange_query(&mut self, loaded: Loaded) -> HttpExchange {
         // A reconciliation's answers are for the connector, whatever the operation's are for.
         let sink = if self.is_read() { self.storage(&loaded) } else { None };
-        let mut exchange = loaded.exchange(&self.exchange_options(), Arc::new(()), sink).await;
+        let mut exchange = loaded.exchange(&self.exchange_options(Role::Query), Arc::new(()), sink).await;
         self.screen(&mut exchange);
         self.note(&exchange);
         exchange

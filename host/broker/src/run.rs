@@ -8,7 +8,7 @@ use crate::probe::Point;
 use crate::refuse;
 use proofport_core::call::Call;
 use proofport_core::code::Code;
-use proofport_core::contract::Phase;
+use proofport_core::contract::{Phase, Role};
 use proofport_core::decide::{Input, propose};
 use proofport_core::diagnostic::Protected;
 use proofport_core::digest::Digest;
@@ -286,7 +286,7 @@ impl Run {
             // The loop only comes here with a loaded connection; without one nothing can leave.
             return Ok(Input::Recovered);
         };
-        let options = self.exchange_options();
+        let options = self.exchange_options(Role::Effect);
         let probe = Arc::new(WireProbe(Arc::clone(&self.inner)));
         let sink = self.storage(&loaded);
         let mut cancelled = self.cancelled.clone();
@@ -309,7 +309,7 @@ impl Run {
         let evidence = exchange.evidence.clone();
         if let Some(response) = &exchange.response {
             self.scratch.history.push(Exchange {
-                role: proofport_core::contract::Role::Effect,
+                role: Role::Effect,
                 request,
                 response: Response::Http(response.clone()),
             });
@@ -333,7 +333,7 @@ impl Run {
         Some(storage)
     }
 
-    pub(crate) fn exchange_options(&self) -> ExchangeOptions {
+    pub(crate) fn exchange_options(&self, role: Role) -> ExchangeOptions {
         let limits = self.scratch.connection.as_ref().map(|connection| connection.limits).unwrap_or_default();
         let kept = self
             .scratch
@@ -350,6 +350,8 @@ impl Run {
             max_content_bytes: limits.content_bytes,
             kept_headers: kept,
             trusted_hops: hops.unwrap_or_default(),
+            copies_matter: role == Role::Effect
+                && self.scratch.connection.as_ref().is_none_or(|connection| !connection.no_repeating_hops),
         }
     }
 

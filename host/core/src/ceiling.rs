@@ -10,6 +10,9 @@ use crate::row::{Row, is_before_work};
 pub enum Ceiling {
     /// A complete final 2xx, 3xx or 4xx of the verified origin: anything.
     Any,
+    /// A complete refusal that an earlier copy of the request may have caused: no refusal, since that
+    /// copy may have been carried out.
+    NoRefusal,
     /// A complete 5xx that the contract lists as sent before work: a refusal or less.
     Refusal,
     /// A complete 5xx: committed without success, or unknown.
@@ -22,8 +25,12 @@ impl Ceiling {
     /// The ceiling that this evidence sets under this contract.
     #[must_use]
     pub fn of(evidence: &HttpEvidence, contract: &Contract) -> Self {
-        if Row::of(evidence, contract).refused_on_the_way() {
+        let row = Row::of(evidence, contract);
+        if row.refused_on_the_way() {
             return Self::Nothing;
+        }
+        if row == Row::PerhapsRepeated && evidence.from_origin {
+            return Self::NoRefusal;
         }
         match (evidence.completion, evidence.status) {
             (Some(_), Some(status)) if evidence.from_origin => match status {
@@ -42,10 +49,11 @@ impl Ceiling {
         match (self, outcome) {
             (_, Outcome::NotAttempted) => false,
             (_, Outcome::Unknown) => !success,
-            (Self::Any, Outcome::Committed) => true,
+            (Self::Any | Self::NoRefusal, Outcome::Committed) => true,
             (Self::Any | Self::Refusal, Outcome::Rejected) => !success,
             (Self::Failure | Self::Refusal, Outcome::Committed) => !success,
-            (Self::Failure | Self::Nothing, Outcome::Rejected) | (Self::Nothing, Outcome::Committed) => false,
+            (Self::Failure | Self::NoRefusal | Self::Nothing, Outcome::Rejected)
+            | (Self::Nothing, Outcome::Committed) => false,
         }
     }
 }

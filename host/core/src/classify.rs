@@ -5,7 +5,7 @@ use crate::code::Code;
 use crate::contract::{Effect, Outcome, Reason, Source};
 use crate::evidence::HttpEvidence;
 use crate::manifest::Contract;
-use crate::row::Row;
+use crate::row::{Row, follows_a_copy};
 use crate::verdict::Verdict;
 
 /// The longest delay asked for by a remote that is passed on, in seconds.
@@ -70,13 +70,6 @@ impl Judgement {
     }
 }
 
-/// What a complete status alone says about an effect under its contract: the host's own table, used
-/// where no verdict stands.
-#[must_use]
-pub fn by_status(status: u16, contract: &Contract) -> (Outcome, Reason) {
-    Row::of_status(status, contract).claims()
-}
-
 /// Judges one attempt.
 #[must_use]
 pub fn judge(
@@ -99,15 +92,23 @@ pub fn judge(
     }
     let ceiling = Ceiling::of(evidence, contract);
     let delay = asked_delay.map(|seconds| seconds.min(LONGEST_RETRY_AFTER));
-    let status = match (ceiling, evidence.status) {
-        (Ceiling::Any | Ceiling::Refusal | Ceiling::Failure, Some(status)) => status,
-        (Ceiling::Any | Ceiling::Refusal | Ceiling::Failure, None) | (Ceiling::Nothing, _) => {
+    match ceiling {
+        Ceiling::Any | Ceiling::NoRefusal | Ceiling::Refusal | Ceiling::Failure => {}
+        Ceiling::Nothing => {
             let code =
                 if evidence.response_started() { Code::RemoteResultIncomplete } else { Code::OutcomeUnknown };
             return Judgement { code: Some(code), ..claim(Outcome::Unknown, Reason::Unreadable, contract) };
         }
-    };
+    }
     match reading {
+        // The copy that the verdict is about may be a second one, by its own reason or by the status's.
+        Reading::Verdict(verdict)
+            if follows_a_copy(evidence, contract, (verdict.outcome, verdict.reason))
+                || (row.claims().0 != Outcome::Committed
+                    && follows_a_copy(evidence, contract, (verdict.outcome, row.claims().1))) =>
+        {
+            Judgement { retry_after_seconds: delay, ..claim(Outcome::Unknown, verdict.reason, contract) }
+        }
         Reading::Verdict(verdict) if ceiling.allows(verdict.outcome, verdict.success) => Judgement {
             code: code_of(verdict.outcome, verdict.success, verdict.reason),
             repairable: repairable(verdict.outcome, verdict.reason),
@@ -117,11 +118,11 @@ pub fn judge(
             ..claim(verdict.outcome, verdict.reason, contract)
         },
         Reading::Verdict(_) => {
-            let (outcome, reason) = unread(status, contract);
+            let (outcome, reason) = unread(row);
             Judgement { above_ceiling: true, retry_after_seconds: delay, ..claim(outcome, reason, contract) }
         }
         Reading::Faulted(fault) => {
-            let (outcome, reason) = unread(status, contract);
+            let (outcome, reason) = unread(row);
             Judgement {
                 connector_fault: Some(fault),
                 retry_after_seconds: delay,
@@ -129,7 +130,7 @@ pub fn judge(
             }
         }
         Reading::Withheld => {
-            let (outcome, reason) = by_status(status, contract);
+            let (outcome, reason) = row.claims();
             let success = outcome == Outcome::Committed && reason != Reason::RemoteFailed;
             Judgement {
                 code: code_of(outcome, success, reason),
@@ -138,16 +139,16 @@ pub fn judge(
             }
         }
         Reading::None => {
-            let (outcome, reason) = unread(status, contract);
+            let (outcome, reason) = unread(row);
             Judgement { retry_after_seconds: delay, ..claim(outcome, reason, contract) }
         }
     }
 }
 
-/// A complete answer that nobody could read: the status alone speaks, and a success becomes an
-/// unreadable one.
-fn unread(status: u16, contract: &Contract) -> (Outcome, Reason) {
-    match by_status(status, contract) {
+/// A complete answer that nobody could read: its row alone speaks, and a success becomes an unreadable
+/// one.
+fn unread(row: Row) -> (Outcome, Reason) {
+    match row.claims() {
         (Outcome::Committed, Reason::RemoteFailed) => (Outcome::Committed, Reason::RemoteFailed),
         (Outcome::Committed, _) => (Outcome::Committed, Reason::Unreadable),
         (outcome @ (Outcome::Rejected | Outcome::Unknown | Outcome::NotAttempted), reason) => {

@@ -201,6 +201,10 @@ pub struct HttpEvidence {
     /// request.
     #[serde(default)]
     pub not_forwarded: Option<ProxyErrorType>,
+    /// Whether an intermediary may have sent the effect on more than once: HTTP permits that for its
+    /// idempotent methods (RFC 9110 section 9.2.2), and nobody vouched that none does.
+    #[serde(default)]
+    pub may_be_repeated: bool,
 }
 
 impl HttpEvidence {
@@ -233,6 +237,7 @@ impl HttpEvidence {
             http2_error: None,
             proxy_status: Vec::new(),
             not_forwarded: None,
+            may_be_repeated: false,
         }
     }
 }

@@ -91,8 +91,11 @@ impl State {
     }
 
     /// A followed redirect goes where the attempt before was sent on to, and where the connection lets it.
+    /// A redirect of what may have been a second copy says nothing of the first.
     fn may_follow(&self, dispatch: &Dispatch) -> bool {
-        let redirected = self.attempts.last().and_then(|last| last.end.as_ref()?.redirected.as_ref());
+        let end = self.attempts.last().and_then(|last| last.end.as_ref());
+        let redirected =
+            end.filter(|end| !end.evidence.may_be_repeated).and_then(|end| end.redirected.as_ref());
         match (redirected, &dispatch.follows, &self.binding) {
             (Some(there), Some(here), Some(binding)) => {
                 there == here && binding.redirect_origins.contains(here)

@@ -2,7 +2,7 @@
 //! words. Every row has its cases over real sockets, or the tests don't build.
 
 use crate::closed::closed_enum;
-use crate::contract::{Outcome, Reason, Repeat};
+use crate::contract::{Effect, Outcome, Reason, Repeat};
 use crate::evidence::{Cause, Hop, HttpEvidence};
 use crate::manifest::Contract;
 
@@ -43,6 +43,9 @@ closed_enum! {
         ServerError = "server_error",
         /// A complete status that the contract lists as sent before any work.
         BeforeWork = "before_work",
+        /// A complete refusal that an earlier copy of the request may have caused, where an intermediary
+        /// may have sent one (RFC 9110 section 9.2.2).
+        PerhapsRepeated = "perhaps_repeated",
         /// A complete 407 of a forward proxy.
         ProxyAuthentication = "proxy_authentication",
         /// `Proxy-Status` of a trusted hop says that the request was not forwarded.
@@ -76,7 +79,10 @@ impl Row {
         match (evidence.completion, evidence.status) {
             (Some(_), Some(_)) if evidence.not_forwarded.is_some() => Self::NotForwarded,
             (Some(_), Some(407)) if evidence.hop == Hop::ForwardProxy => Self::ProxyAuthentication,
-            (Some(_), Some(status)) => Self::of_status(status, contract),
+            (Some(_), Some(status)) => {
+                let row = Self::of_status(status, contract);
+                if follows_a_copy(evidence, contract, row.claims()) { Self::PerhapsRepeated } else { row }
+            }
             (None, Some(_) | None) if evidence.refused_stream && evidence.status.is_none() => {
                 Self::RefusedStream
             }
@@ -174,6 +180,7 @@ impl Row {
             Self::BeforeWork | Self::NotForwarded | Self::RefusedStream => (Rejected, Reason::Unavailable),
             Self::StillRunning => (Unknown, Reason::StillRunning),
             Self::RequestTimeout | Self::Gateway | Self::Unavailable => (Unknown, Reason::Unavailable),
+            Self::PerhapsRepeated => (Unknown, Reason::Conflict),
             Self::Redirect
             | Self::StreamReset
             | Self::GoAway
@@ -209,6 +216,7 @@ impl Row {
             | Self::Unavailable
             | Self::ServerError
             | Self::BeforeWork
+            | Self::PerhapsRepeated
             | Self::StreamReset
             | Self::GoAway
             | Self::BadFraming
@@ -219,6 +227,19 @@ impl Row {
             | Self::Local => false,
         }
     }
+}
+
+/// Whether this claim of an effect is a refusal that an earlier copy of the request may have caused, where
+/// an intermediary may have sent one. That copy may have been carried out, so nothing is refused.
+pub(crate) fn follows_a_copy(
+    evidence: &HttpEvidence,
+    contract: &Contract,
+    (outcome, reason): (Outcome, Reason),
+) -> bool {
+    contract.effect == Effect::Write
+        && evidence.may_be_repeated
+        && outcome == Outcome::Rejected
+        && !reason.lies_in_the_request()
 }
 
 /// Whether the contract says that the origin sends this status before any work. It can't say so of a

@@ -90,6 +90,7 @@ pub async fn bind(
         addresses: declared.address_policy(),
         proxy,
         trusted_hops: declared.trusted_hops(),
+        no_repeating_hops: declared.no_repeating_hops,
         fresh: declared.fresh_connections,
         credentials,
         repeat_none: declared.repeat_none,

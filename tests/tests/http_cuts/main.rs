@@ -66,6 +66,7 @@ async fn exchange(peer: &Peer, over: Over) -> Option<HttpExchange> {
         max_response_bytes: 1000,
         max_content_bytes: 1000,
         trusted_hops: Vec::new(),
+        copies_matter: true,
         kept_headers: Vec::new(),
     };
     let loaded = ready.load(outgoing).unwrap();

@@ -77,6 +77,7 @@ fn options() -> ExchangeOptions {
         max_content_bytes: 1000,
         kept_headers: Vec::new(),
         trusted_hops: Vec::new(),
+        copies_matter: true,
     }
 }
 

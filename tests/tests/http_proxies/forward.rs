@@ -140,16 +140,17 @@ async fn a_forward_proxy_is_asked_in_absolute_form() {
 }
 
 /// What HTTP calls idempotent a proxy may repeat (RFC 9110 section 9.2.2), and squid does where a kept
-/// connection to the origin ends without an answer. Nothing tells the host of it: a connector whose
-/// `DELETE` may not happen twice has to say so to whoever runs the proxy. A `POST` is never repeated.
+/// connection to the origin ends without an answer. Nothing tells the host of it, so a refusal that the
+/// first copy may have caused is none. A `POST` is never repeated.
 #[tokio::test(flavor = "multi_thread")]
 async fn squid_repeats_what_http_calls_idempotent() {
     let keep = [Act::ReadRequest, Act::Effect, Act::Send(OK.to_vec())];
     let lose = [Act::ReadRequest, Act::Effect, Act::Close];
-    let check = async |operation: &str, expected: (Option<Code>, Outcome), effects: usize| {
+    let answer = |status: u16| format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n").into_bytes();
+    let check = async |operation: &str, second: Script, expected: (Option<Code>, Outcome), effects: usize| {
         let proxy = start(SquidOptions::default());
         let first = Script(keep.iter().chain(&lose).cloned().collect());
-        let peer = Peer::http(Scripts { each: vec![first].into(), default: Some(Script::answer(OK)) });
+        let peer = Peer::http(Scripts { each: vec![first].into(), default: Some(second) });
         let way = Way::forward(proxy.address());
         let setting = Setting::new("promises", peer.origin(), way).await;
         // An operation that brings no content with it leaves squid's connection to the origin to the next.
@@ -161,6 +162,11 @@ async fn squid_repeats_what_http_calls_idempotent() {
         assert_eq!(peer.effects() - 1, effects, "{operation}");
         setting.open.close();
     };
-    check("drop", (None, Outcome::Committed), 2).await;
-    check("act", (None, Outcome::Committed), 1).await;
+    let unknown = (Some(Code::OutcomeUnknown), Outcome::Unknown);
+    check("drop", Script::answer(OK), (None, Outcome::Committed), 2).await;
+    for status in [404, 409, 410, 412, 429] {
+        let refuse = Script(vec![Act::ReadRequest, Act::Send(answer(status)), Act::Close]);
+        check("drop", refuse, unknown, 1).await;
+    }
+    check("act", Script::answer(OK), (None, Outcome::Committed), 1).await;
 }

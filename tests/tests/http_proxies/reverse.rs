@@ -115,6 +115,36 @@ async fn another_upstream_makes_no_claim_false() {
     }
 }
 
+/// A `DELETE` that one upstream carried out is repeated at another by nginx as it comes, and what that one
+/// says of it refuses nothing. Only whoever runs it can say that it does not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_of_nginxs_second_try_is_none_of_the_first() {
+    let refuse = |status: u16| {
+        let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n");
+        Script(vec![Act::ReadRequest, Act::Send(answer.into_bytes()), Act::Close])
+    };
+    let check = async |retries: Retries, more: &str, first: Script, status: u16, claimed: Claim, effects| {
+        let peers = [first, refuse(status)].map(|script| Peer::http(always(script)));
+        let upstreams: Vec<SocketAddr> = peers.iter().map(address).collect();
+        let nginx = start(Answer::proxy_any(upstreams, retries), None);
+        let origin = Origin::parse(&format!("http://{}", nginx.http())).unwrap();
+        let setting = Setting::new("promises", origin, Way::default().with(more)).await;
+        let envelope = setting.call("drop").await;
+        let what = format!("{status}, {retries:?}, {more}");
+        assert_eq!(claim(&envelope), claimed, "{what}: {envelope:?}");
+        assert_eq!(peers[0].effects() + peers[1].effects(), effects, "{what}");
+        setting.open.close();
+    };
+    let refused = (Some(Code::RemoteRejected), Outcome::Rejected);
+    for status in [404, 409, 410, 412, 423] {
+        check(Retries::Default, "", reset(), status, UNKNOWN, 1).await;
+        check(Retries::Default, "", refuse(status), status, UNKNOWN, 0).await;
+        check(Retries::Off, "repeating_hops = \"none\"", refuse(status), status, refused, 0).await;
+    }
+    // Each copy meets this.
+    check(Retries::Default, "", refuse(403), 403, refused, 0).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nginx_speaks_http2_where_an_effect_may_be_repeated() {
     for (operation, version) in

@@ -25,6 +25,8 @@ pub(crate) struct Case {
     /// The connection's own.
     #[serde(default)]
     pub(crate) trusted_hops: Vec<String>,
+    #[serde(default)]
+    pub(crate) repeating_hops: Hops,
     /// The connection's own.
     #[serde(default)]
     pub(crate) limits: BTreeMap<String, u64>,
@@ -119,6 +121,17 @@ pub(crate) enum Through {
     Nothing,
     /// The peer is a proxy that reads and forwards plain HTTP.
     ForwardProxy,
+}
+
+/// What the connection says of intermediaries that send a request on twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Hops {
+    /// Nothing.
+    #[default]
+    Perhaps,
+    /// That there are none.
+    None,
 }
 
 /// What the host does when the peer has given its signal.

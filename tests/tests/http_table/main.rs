@@ -62,6 +62,7 @@ rows! {
     Unavailable => unavailable,
     ServerError => server_error,
     BeforeWork => before_work,
+    PerhapsRepeated => perhaps_repeated,
     ProxyAuthentication => proxy_authentication,
     NotForwarded => not_forwarded,
     RefusedStream => refused_stream,

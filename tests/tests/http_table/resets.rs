@@ -53,6 +53,43 @@ expect = {{ {expect}, phase = "remote_execution", source = "transport_observed" 
     }
 }
 
+/// A reset after a response began makes it no whole one, whatever its code says. NO_ERROR among them: hyper
+/// takes it for the content's end, since it may follow a whole response (RFC 9113 section 8.1).
+#[tokio::test(flavor = "multi_thread")]
+async fn no_reset_completes_a_response() {
+    let ends = CODES
+        .map(|code| format!("{{ reset_stream = {code} }}"))
+        .chain([0, 7].map(|code| format!("{{ go_away = [0, {code}] }}")));
+    let mut cases = [String::new(), String::new(), String::new()];
+    for end in ends {
+        let (row, cases) = match end.as_str() {
+            "{ reset_stream = 0 }" | "{ go_away = [0, 0] }" => (Row::Incomplete, &mut cases[0]),
+            end if end.contains("go_away") => (Row::GoAway, &mut cases[1]),
+            _ => (Row::StreamReset, &mut cases[2]),
+        };
+        for head in ["headers = [200, false]", "headers = [400, false]", "headers = [429, false]"] {
+            for content in ["", r#"{ data = ["{", false] }, "#] {
+                *cases += &format!(
+                    r#"
+[[case]]
+name = "{row}: {head}, {end}"
+over = ["h2"]
+contracts = ["idempotent", "keyed"]
+applies = [true]
+http2 = ["read_request", "effect", {{ {head} }}, {content}{end}, "close"]
+expect = {{ outcome = "unknown", code = "REMOTE_RESULT_INCOMPLETE", retry = "by_contract", owner = "operator", action = "inspect_outcome", phase = "remote_execution", source = "transport_observed" }}
+"#
+                );
+            }
+        }
+    }
+    for (row, cases) in [Row::Incomplete, Row::GoAway, Row::StreamReset].into_iter().zip(cases) {
+        let cases = case::parse(&cases).unwrap_or_else(|problem| panic!("{problem}"));
+        let wrong = site::carry_out(row, &site::runs(&cases)).await;
+        assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    }
+}
+
 /// Steps the peer when the dispatch is on disk.
 struct Steps(Arc<Peer>);
 

@@ -1,6 +1,6 @@
 //! A whole host against the peer of one group of runs, and what is held against the peer's log.
 
-use crate::case::{Case, Contract, Host, Over, Sees, Through};
+use crate::case::{Case, Contract, Hops, Host, Over, Sees, Through};
 use crate::script::{holds, http1, http2};
 use crate::{CA, TLS, TLS_H2};
 use proofport_core::contract::Outcome;
@@ -68,10 +68,11 @@ pub(crate) async fn carry_out(row: Row, runs: &[Run<'_>]) -> Vec<String> {
     for run in runs {
         let case = run.case;
         let key = (run.over, case.through, case.host, case.trusted_hops.clone(), case.limits.clone());
+        let key = (key, case.repeating_hops);
         groups.entry(key).or_default().push(*run);
     }
     let mut wrong = Vec::new();
-    for ((over, ..), runs) in groups {
+    for (((over, ..), _), runs) in groups {
         let site = Site::new(over, &runs).await;
         let mut ended = 0;
         for (index, run) in runs.iter().enumerate() {
@@ -105,9 +106,13 @@ impl Site {
                 format!("[connections.c.proxy]\nurl = \"{}\"\nresolve = \"proxy\"\n", peer.origin()),
             ),
         };
+        let hops = match case.repeating_hops {
+            Hops::Perhaps => "",
+            Hops::None => "repeating_hops = \"none\"\n",
+        };
         let mut wanted = Wanted::new("contracts", origin, "");
         wanted.more = format!(
-            "ca_file = \"ca.pem\"\nfresh_connections = \"always\"\ntrusted_hops = {}\n{proxy}",
+            "ca_file = \"ca.pem\"\nfresh_connections = \"always\"\n{hops}trusted_hops = {}\n{proxy}",
             json!(case.trusted_hops),
         );
         let limits: String = case.limits.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();

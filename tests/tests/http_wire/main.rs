@@ -51,6 +51,7 @@ impl Default for Call {
                 max_response_bytes: 1000,
                 max_content_bytes: 10_000,
                 trusted_hops: Vec::new(),
+                copies_matter: true,
                 kept_headers: vec!["x-kept".to_owned(), "location".to_owned()],
             },
             watch: Arc::new(()),

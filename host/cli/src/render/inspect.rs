@@ -9,8 +9,10 @@ use proofport_core::content::ContentFacts;
 use proofport_core::diagnostic::{Diagnostic, Protected};
 use proofport_core::event::{AttemptEnd, CredentialUse, QueryFacts, ResultFacts};
 use proofport_core::evidence::{Hop, HttpEvidence, SetupAttempt};
+use proofport_core::manifest::Contract;
 use proofport_core::project::project;
 use proofport_core::proxy_status::ErrorMention;
+use proofport_core::row::Row;
 use proofport_core::state::{Attempt, State};
 use proofport_core::time::UnixMillis;
 
@@ -32,12 +34,13 @@ pub(crate) fn text(record: &Diagnostic, now: UnixMillis) -> String {
     for query in &state.queries {
         queried(&mut lines, query);
     }
+    let contract = state.binding.as_ref().map(|binding| &binding.contract);
     for attempt in &state.attempts {
-        attempted(&mut lines, attempt);
+        attempted(&mut lines, attempt, contract);
     }
     for end in &state.unsent {
         lines.heading(&format!("Attempt {}, never sent", end.generation));
-        ended(&mut lines, end);
+        ended(&mut lines, end, contract);
     }
     if let Some(protected) = record.protected() {
         behind(&mut lines, protected);
@@ -135,7 +138,7 @@ fn queried(lines: &mut Lines, query: &QueryFacts) {
     seen(lines, &query.evidence);
 }
 
-fn attempted(lines: &mut Lines, attempt: &Attempt) {
+fn attempted(lines: &mut Lines, attempt: &Attempt, contract: Option<&Contract>) {
     let dispatch = &attempt.dispatch;
     lines.heading(&format!("Attempt {}", dispatch.generation));
     lines.line("dispatched", rfc3339(dispatch.at));
@@ -146,12 +149,12 @@ fn attempted(lines: &mut Lines, attempt: &Attempt) {
         lines.line("key", format_args!("{name}, until {}, scope: {scope}", rfc3339(key.expires)));
     }
     match &attempt.end {
-        Some(end) => ended(lines, end),
+        Some(end) => ended(lines, end, contract),
         None => lines.line("end", "none on record"),
     }
 }
 
-fn ended(lines: &mut Lines, end: &AttemptEnd) {
+fn ended(lines: &mut Lines, end: &AttemptEnd, contract: Option<&Contract>) {
     let code = end.code.map(|code| format!(" ({code})")).unwrap_or_default();
     lines.line("outcome", format_args!("{}{code}, {}", end.outcome, end.source));
     if end.above_ceiling {
@@ -159,6 +162,16 @@ fn ended(lines: &mut Lines, end: &AttemptEnd) {
     }
     lines.some("connector", end.connector_fault.as_deref().map(visible::text));
     lines.some("followed to", end.redirected.as_ref());
+    if let Some(contract) = contract {
+        let row = Row::of(&end.evidence, contract);
+        lines.line("seen as", row);
+        if row == Row::PerhapsRepeated {
+            lines.line(
+                "",
+                "HTTP lets an intermediary send this on twice; it may be the second copy's refusal",
+            );
+        }
+    }
     seen(lines, &end.evidence);
 }
 
@@ -183,6 +196,8 @@ fn seen(lines: &mut Lines, evidence: &HttpEvidence) {
         http2_error,
         proxy_status,
         not_forwarded,
+        // Told where it decides something.
+        may_be_repeated: _,
     } = evidence;
     let kept = if *reused { ", on a kept connection" } else { "" };
     lines.line("spoken", format_args!("{version}{}{kept}", through(*hop)));

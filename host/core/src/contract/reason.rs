@@ -39,3 +39,27 @@ closed_enum! {
         Unreadable = "unreadable",
     }
 }
+
+impl Reason {
+    /// Whether a refusal for this reason rests on the request alone, so that each copy of the request
+    /// meets it. Any other may come from what an earlier copy did.
+    #[must_use]
+    pub const fn lies_in_the_request(self) -> bool {
+        match self {
+            Self::Unauthenticated | Self::Forbidden | Self::InvalidInput | Self::PayloadMismatch => true,
+            Self::Done
+            | Self::Accepted
+            | Self::NotFound
+            | Self::Conflict
+            | Self::PreconditionFailed
+            | Self::RateLimited
+            | Self::StillRunning
+            | Self::Unavailable
+            | Self::RemoteFailed
+            | Self::Partial
+            | Self::Present
+            | Self::Absent
+            | Self::Unreadable => false,
+        }
+    }
+}

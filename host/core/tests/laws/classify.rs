@@ -2,7 +2,7 @@
 
 use crate::common::values::{complete, contract, evidence, keyed, lost};
 use proofport_core::ceiling::Ceiling;
-use proofport_core::classify::{Judgement, LONGEST_RETRY_AFTER, Reading, by_status, judge};
+use proofport_core::classify::{Judgement, LONGEST_RETRY_AFTER, Reading, judge};
 use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Reason, Repeat, Source};
 use proofport_core::evidence::{Completion, HttpEvidence};
@@ -91,7 +91,11 @@ fn running(status: u16) -> Contract {
     terms
 }
 
-fn claimed(evidence: &HttpEvidence, terms: &Contract, reading: Reading) -> (Outcome, Option<Code>) {
+pub(crate) fn claimed(
+    evidence: &HttpEvidence,
+    terms: &Contract,
+    reading: Reading,
+) -> (Outcome, Option<Code>) {
     let judgement = judge(evidence, terms, reading, None);
     (judgement.outcome, judgement.code)
 }
@@ -101,7 +105,7 @@ fn every_status_by_itself() {
     let check = |status: u16, terms: &Contract, (outcome, code): (Outcome, Code), how: &str| {
         let claim = claimed(&complete(status), terms, Reading::None);
         assert_eq!(claim, (outcome, Some(code)), "{status} {how}");
-        assert_eq!(by_status(status, terms).0, outcome, "{status} {how}");
+        assert_eq!(proofport_core::row::Row::of_status(status, terms).claims().0, outcome, "{status} {how}");
     };
     let mut next = 100;
     for row in &TABLE {
@@ -150,7 +154,7 @@ fn without_a_complete_final_answer_of_the_origin_it_is_unknown() {
     }
 }
 
-fn verdict(outcome: Outcome, success: bool, reason: Reason) -> Reading {
+pub(crate) fn verdict(outcome: Outcome, success: bool, reason: Reason) -> Reading {
     Reading::Verdict(Verdict {
         outcome,
         success,

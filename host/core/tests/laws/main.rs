@@ -6,6 +6,7 @@
 mod classify;
 mod codes;
 mod common;
+mod copies;
 mod envelope;
 mod later_attempts;
 mod properties;

@@ -10,6 +10,7 @@ use super::wire::{Watch, Wire};
 use crate::guard::Guard;
 use http::header::{CONNECTION, EXPECT, HeaderValue};
 use http::{Method, Version};
+use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use proofport_core::evidence::{Cause, Completion, Hop, HttpVersion};
@@ -32,6 +33,9 @@ pub struct ExchangeOptions {
     pub kept_headers: Vec<String>,
     /// Hops whose `Proxy-Status` is believed when it says that a request was not forwarded.
     pub trusted_hops: Vec<HopName>,
+    /// Whether it matters that an intermediary may send the request on more than once: it does for an
+    /// effect, unless somebody vouches that none does.
+    pub copies_matter: bool,
 }
 
 impl Loaded {
@@ -51,6 +55,7 @@ impl Loaded {
         let (started_at, started) = (SystemTime::now(), Instant::now());
         let (version, hop, reused) = (open.version(), open.hop, open.uses > 0);
         let (wire, kept) = (open.wire.clone(), Mutex::new(None));
+        let may_be_repeated = options.copies_matter && may_be_repeated(outgoing.request.method());
         wire.begin(outgoing.request.body().length(), watch);
         let interim = Arc::new(AtomicU32::new(0));
         listen(&mut outgoing.request, version, &interim);
@@ -94,6 +99,7 @@ impl Loaded {
             interim: interim.load(Ordering::Relaxed),
             target: outgoing.target,
             trusted_hops: &options.trusted_hops,
+            may_be_repeated,
         }
         .finish(&guard, &options.kept_headers)
     }
@@ -122,6 +128,13 @@ fn listen(request: &mut http::Request<content::Content>, version: HttpVersion, i
             let _ = open.send(());
         }
     });
+}
+
+/// Whether an intermediary may send a request with this method on more than once by itself (RFC 9110
+/// section 9.2.2). Only what HTTP's registry of methods calls not idempotent is safe from it, so an
+/// unknown method is taken for one that is not.
+fn may_be_repeated(method: &Method) -> bool {
+    !matches!(method.as_str(), "POST" | "PATCH" | "LOCK" | "CONNECT")
 }
 
 /// Whether the peer lets the connection be used again (RFC 9112 section 9.3).
@@ -198,10 +211,11 @@ impl Reading<'_> {
             Framing::NoContent if length == 0 => Some(Completion::NoContent),
             Framing::Length(promised) if length == promised => Some(Completion::ContentLength),
             Framing::Chunked => Some(Completion::Chunked),
-            Framing::Stream => Some(Completion::EndStream),
+            // Without END_STREAM it may have been ended by an error that hyper takes for an end: NO_ERROR.
+            Framing::Stream if body.is_end_stream() => Some(Completion::EndStream),
             // A FIN alone proves nothing: anybody on the way can send one.
             Framing::Close if seen.ended && self.wire.is_authenticated() => Some(Completion::CloseNotify),
-            Framing::NoContent | Framing::Length(_) | Framing::Close => None,
+            Framing::NoContent | Framing::Length(_) | Framing::Close | Framing::Stream => None,
         };
         let completion = completion.ok_or(Broken::Refused(Cause::Truncated))?;
         let stored = match storing {

@@ -76,6 +76,7 @@ pub(super) struct Report<'a> {
     pub(super) interim: u32,
     pub(super) target: Target,
     pub(super) trusted_hops: &'a [HopName],
+    pub(super) may_be_repeated: bool,
 }
 
 impl Report<'_> {
@@ -107,6 +108,7 @@ impl Report<'_> {
             http2_error: told.code(),
             not_forwarded: None,
             proxy_status: proxies,
+            may_be_repeated: self.may_be_repeated,
         };
         let diagnostic = ExchangeDiagnostic {
             cause_chain: result.as_ref().err().map(|broken| chain(broken, guard)).unwrap_or_default(),

@@ -47,6 +47,8 @@ pub struct ConnectionConfig {
     pub proxy: Option<ProxyConfig>,
     /// Intermediaries that tell the truth in `Proxy-Status` and do not retry.
     pub trusted_hops: Vec<At<Hop>>,
+    /// Whether the admin vouches that nothing on the way sends a request on more than once.
+    pub no_repeating_hops: bool,
     /// Which exchanges get a connection of their own.
     pub fresh_connections: Fresh,
     /// Whether the admin takes every operation's repeat contract away.
@@ -124,7 +126,7 @@ pub enum TrustError {
     Invalid(#[from] InvalidTrust),
 }
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "connector",
     "origins",
     "addresses",
@@ -133,6 +135,7 @@ const KEYS: [&str; 13] = [
     "redirect_origins",
     "proxy",
     "trusted_hops",
+    "repeating_hops",
     "fresh_connections",
     "repeat",
     "config",
@@ -158,9 +161,18 @@ pub(super) fn read<'a>(
     let proxy = reader.field(section, "proxy").and_then(|field| reader.section(&field));
     let proxy = proxy.and_then(|proxy| proxy::read(reader, &proxy, known));
     let trusted_hops = trusted_hops(reader, section);
+    let no_repeating_hops = reader.field(section, "repeating_hops").is_some_and(|field| {
+        let todo = "write `repeating_hops = \"none\"` if you know of every intermediary before the service that it \
+                    sends no request on twice by itself, or remove it";
+        is_none(reader, &field, todo)
+    });
     let fresh_connections = reader.field(section, "fresh_connections");
     let fresh_connections = fresh_connections.map(|field| fresh::read(reader, &field)).unwrap_or_default();
-    let repeat_none = reader.field(section, "repeat").is_some_and(|field| repeat(reader, &field));
+    let repeat_none = reader.field(section, "repeat").is_some_and(|field| {
+        let todo = "write `repeat = \"none\"` to have nothing repeated here, or remove it; nothing upgrades what \
+                    the connector's author declared";
+        is_none(reader, &field, todo)
+    });
     let settings = match reader.field(section, "config") {
         Some(field) => settings::read(reader, &field),
         None => Settings::none(section.place),
@@ -188,6 +200,7 @@ pub(super) fn read<'a>(
         redirect_origins,
         proxy,
         trusted_hops,
+        no_repeating_hops,
         fresh_connections,
         repeat_none,
         settings,
@@ -307,17 +320,11 @@ fn ca_file<'a>(reader: &mut Reader<'a>, field: &Field<'a>, folder: &Path) -> Opt
     Some(At { value: folder.join(text), place: field.place })
 }
 
-/// Whether the contract is taken away.
-fn repeat<'a>(reader: &mut Reader<'a>, field: &Field<'a>) -> bool {
+/// Whether it says "none", which is all that it can say.
+fn is_none<'a>(reader: &mut Reader<'a>, field: &Field<'a>, todo: &str) -> bool {
     let none = field.value.as_str() == Some("none");
     if !none {
-        reader.report(
-            field.place,
-            &field.path,
-            "can only be \"none\"",
-            "write `repeat = \"none\"` to have nothing repeated here, or remove it; nothing upgrades what the \
-             connector's author declared",
-        );
+        reader.report(field.place, &field.path, "can only be \"none\"", todo);
     }
     none
 }

@@ -10,6 +10,8 @@ pub(super) struct Episode<S> {
     pub(super) calls: Vec<Planned>,
     /// Whether it works only where connections are kept.
     pub(super) reuses: bool,
+    /// The one operation that it is for, if it is for one.
+    pub(super) of: Option<&'static str>,
 }
 
 /// One call.
@@ -75,6 +77,9 @@ pub(super) const STATUSES: [(u16, Applies); 17] = [
     (504, Applies::Perhaps),
 ];
 
+/// Refusals of a second copy of a `PUT`, whose first copy an intermediary has had carried out.
+pub(super) const COPIES: [u16; 7] = [404, 409, 410, 412, 421, 423, 429];
+
 /// What `Proxy-Status` says with a 502, by a hop that is trusted or by another, and whether the effect
 /// may have been applied.
 pub(super) const PROXIES: [(&str, &str, Applies); 3] = [
@@ -99,18 +104,23 @@ impl Planned {
 impl<S> Episode<S> {
     /// One call, one connection.
     pub(super) fn one(failure: impl Into<String>, script: S, complete: bool) -> Self {
-        Self { scripts: vec![script], calls: vec![Planned::new(failure, complete)], reuses: false }
+        Self { scripts: vec![script], calls: vec![Planned::new(failure, complete)], reuses: false, of: None }
     }
 
     /// One call that finds nobody.
     pub(super) fn refused() -> Self {
         let planned = Planned { listened: false, ..Planned::new("refused", false) };
-        Self { scripts: Vec::new(), calls: vec![planned], reuses: false }
+        Self { scripts: Vec::new(), calls: vec![planned], reuses: false, of: None }
     }
 
     /// A call that is answered, and a second one.
     pub(super) fn two(scripts: Vec<S>, second: Planned, reuses: bool) -> Self {
-        Self { scripts, calls: vec![Planned::new("none", true), second], reuses }
+        Self { scripts, calls: vec![Planned::new("none", true), second], reuses, of: None }
+    }
+
+    /// For this operation alone.
+    pub(super) fn of(self, operation: &'static str) -> Self {
+        Self { of: Some(operation), ..self }
     }
 
     /// With this many bytes of content.

@@ -1,6 +1,6 @@
 //! How a peer fails in HTTP/1.1, over plain TCP and over TLS.
 
-use super::episode::{Before, Episode, PROXIES, Planned, STATUSES, one_of};
+use super::episode::{Before, COPIES, Episode, PROXIES, Planned, STATUSES, one_of};
 use crate::evidence::Seeded;
 use crate::peer::{Act, Script};
 use Act::{Close, Cut, Effect, Fin, Read, ReadBody, ReadHead, ReadRequest, Reset, Send, Signal, Step};
@@ -112,6 +112,10 @@ pub(super) fn deck(random: &mut Seeded, tls: bool) -> Vec<Episode<Script>> {
     for (status, applies) in STATUSES {
         let head = format!("HTTP/1.1 {status} X\r\nlocation: /elsewhere\r\n");
         deck.push(Episode::one(format!("status {status}"), answered(applies.decide(random), head), true));
+    }
+    for status in COPIES {
+        let head = format!("HTTP/1.1 {status} X\r\n");
+        deck.push(Episode::one(format!("second copy, {status}"), answered(true, head), true).of("same"));
     }
     for (what, says, applies) in PROXIES {
         let head = format!("HTTP/1.1 502 X\r\nproxy-status: {says}\r\n");

@@ -1,6 +1,6 @@
 //! How a peer fails in HTTP/2, over TLS.
 
-use super::episode::{Before, Episode, PROXIES, Planned, STATUSES, one_of};
+use super::episode::{Before, COPIES, Episode, PROXIES, Planned, STATUSES, one_of};
 use crate::evidence::Seeded;
 use crate::peer::h2::{Act, Frame, Kind, Script, code};
 use Act::{
@@ -113,6 +113,17 @@ pub(super) fn deck(random: &mut Seeded) -> Vec<Episode<Script>> {
         let script = Script::opened([ReadRequest].into_iter().chain(effect).chain([Reset(reset), Close]));
         deck.push(Episode::one("another reset", script, false));
     }
+    // A response that begins, and then a reset that says that nothing is wrong.
+    for (status, what) in [(200, "success"), (400, "refusal")] {
+        for end in [Reset(code::NO_ERROR), GoAway { last_stream: 0, code: code::NO_ERROR }] {
+            let began = [headers(status, &[], false), data(false)];
+            deck.push(Episode::one(
+                format!("half a {what}, NO_ERROR"),
+                after(began.into_iter().chain([end, Close])),
+                false,
+            ));
+        }
+    }
     for (end, how) in [(Close, "closed"), (ResetTcp, "reset"), (Cut, "cut")] {
         let named = |what: &str| format!("{what}, {how}");
         let ended = || [end.clone()];
@@ -147,6 +158,11 @@ pub(super) fn deck(random: &mut Seeded) -> Vec<Episode<Script>> {
         let answer = [headers(status, &[("location", "/elsewhere")], false), data(true), Close];
         let script = Script::opened([ReadRequest].into_iter().chain(effect).chain(answer));
         deck.push(Episode::one(format!("status {status}"), script, true));
+    }
+    for status in COPIES {
+        let answer = [ReadRequest, Effect, headers(status, &[], false), data(true), Close];
+        let script = Script::opened(answer);
+        deck.push(Episode::one(format!("second copy, {status}"), script, true).of("same"));
     }
     for (what, says, applies) in PROXIES {
         let effect = applies.decide(random).then_some(Effect);

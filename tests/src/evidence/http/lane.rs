@@ -109,7 +109,7 @@ impl Lane {
                 (Speaks::Http2, _) | (_, false) => &["same", "keyed"],
                 (Speaks::Http | Speaks::Https, true) => &["once", "same", "keyed"],
             };
-            let operation = one_of(random, operations);
+            let operation = episode.of.unwrap_or_else(|| one_of(random, operations));
             stage.play(&episode, operation, n, counts).await;
         }
         stage.reachable.close();

@@ -239,7 +239,7 @@ fn no_value_is_ever_repeated() {
         "[connections.a.credentials.k]\nsecret = \"s\"\nmode = \"http_query\"\nquery = \"q=CANARY\"",
         "[connections.a.credentials.\"CANARY\"]\nsecret = \"s\"",
         "[connections.a]\npins = [\"CANARY\"]\nredirect_origins = [\"CANARY\", \"https://u:CANARY@x.example\"]",
-        "[connections.a]\ntrusted_hops = [\"CANARY\\u00e9\"]\nfresh_connections = \"CANARY\"",
+        "[connections.a]\ntrusted_hops = [\"CANARY\\u00e9\"]\nfresh_connections = \"CANARY\"\nrepeating_hops = \"CANARY\"",
         "[connections.a.proxy]\nurl = \"http://u:CANARY@proxy.example:3128\"\nresolve = \"CANARY\"",
         "[connections.a.proxy]\nurl = \"CANARY\"\nsecret = \"CANARY\"\nuser = \"u:CANARY\"\naddresses = [\"CANARY\"]",
         "[connections.a.config]\nCANARY = 2024-01-01",

@@ -16,6 +16,7 @@ fn a_connection_without_these_keys_has_the_defaults() {
     let plain = shop("");
     assert_eq!((plain.proxy, plain.pins, plain.redirect_origins), (None, vec![], vec![]));
     assert_eq!((plain.trusted_hops, plain.fresh_connections), (vec![], Fresh::Unrepeatable));
+    assert!(!plain.no_repeating_hops);
     let limits = plain.limits;
     assert_eq!((limits.connections_per_origin, limits.idle_seconds), (8, 30));
     assert_eq!(limits.content_bytes, 1024 * 1024 * 1024);
@@ -25,7 +26,7 @@ fn a_connection_without_these_keys_has_the_defaults() {
 fn everything_is_read() {
     let shop = shop(&format!(
         "pins = [\"{DIGEST}\"]\nredirect_origins = [\"https://api.example.com\", \"https://b.example:8443\"]\n\
-         trusted_hops = [\"Edge 1\", \"shield\"]\nfresh_connections = \"always\"\n\
+         trusted_hops = [\"Edge 1\", \"shield\"]\nfresh_connections = \"always\"\nrepeating_hops = \"none\"\n\
          [connections.shop.limits]\nconnections_per_origin = 2\nidle_seconds = 5\ncontent_bytes = 7\n\
          [connections.shop.proxy]\nurl = \"http://10.0.0.1:3128\"\nresolve = \"proxy\"\naddresses = [\"10.1.0.0/16\"]\n\
          secret = \"proxy-key\"\nuser = \"me\"\n",
@@ -36,6 +37,7 @@ fn everything_is_read() {
     let hops: Vec<String> = shop.trusted_hops().into_iter().map(String::from).collect();
     assert_eq!(hops, ["Edge 1", "shield"]);
     assert_eq!(shop.fresh_connections, Fresh::Always);
+    assert!(shop.no_repeating_hops);
     let limits = shop.limits;
     assert_eq!((limits.connections_per_origin, limits.idle().as_secs(), limits.content_bytes), (2, 5, 7));
     let proxy = shop.proxy.unwrap();
@@ -43,7 +45,7 @@ fn everything_is_read() {
         (proxy.origin.value.to_string().as_str(), proxy.resolve),
         ("http://10.0.0.1:3128", Resolve::Proxy)
     );
-    assert_eq!(proxy.place, Place { line: 12, column: 19 });
+    assert_eq!(proxy.place, Place { line: 13, column: 19 });
     let credential = proxy.credential.as_ref().unwrap();
     assert_eq!((credential.user.as_str(), credential.secret.value.as_str()), ("me", "proxy-key"));
     let may = |address: &str| proxy.address_policy().check(address.parse::<IpAddr>().unwrap()).is_ok();
@@ -178,6 +180,15 @@ fn effects_are_redirected_to_https_origins() {
             "4:84 connections.shop.redirect_origins[3]: is listed already",
         ],
     );
+}
+
+#[test]
+fn of_repeating_hops_only_their_absence_can_be_said() {
+    check_in_connection("repeating_hops = \"none\"\n", &[]);
+    for value in ["true", "\"some\"", "[]", "\"\""] {
+        let wrong = "4:18 connections.shop.repeating_hops: can only be \"none\"";
+        check_in_connection(&format!("repeating_hops = {value}\n"), &[wrong]);
+    }
 }
 
 #[test]
