@@ -9,6 +9,7 @@ use crate::probe::{Point, Probe};
 use crate::run::{Finished, Run};
 use proofport_core::canonical::canonical;
 use proofport_core::code::Code;
+use proofport_core::content::ContentFacts;
 use proofport_core::contract::{Effect, Outcome, Repeat};
 use proofport_core::decide::{Input, decide};
 use proofport_core::diagnostic::{Diagnostic, Protected};
@@ -274,6 +275,8 @@ impl Inner {
     pub(crate) fn answer(self: &Arc<Self>, state: &State, repeated: bool) -> Delivery {
         let id = state.accepted.request_id;
         let result = match &state.result {
+            // What belongs to the answer and is past its time makes all of it unavailable.
+            Some(ResultFacts::Output { content: Some(facts), .. }) if !self.has_content(&id, facts) => None,
             Some(ResultFacts::Output { digest, .. }) => match self.journal.body(&id, BodyKind::Result) {
                 // Exactly the bytes that were settled, or none.
                 Ok(Some(bytes)) if Digest::of_bytes(&bytes) == *digest => serde_json::from_slice(&bytes).ok(),
@@ -285,15 +288,24 @@ impl Inner {
         Delivery { envelope, state: Some(Box::new(state.clone())), inner: Arc::clone(self) }
     }
 
+    /// Whether the content that is on record is still stored.
+    fn has_content(&self, id: &RequestId, facts: &ContentFacts) -> bool {
+        match self.journal.content(id) {
+            Ok(Some(content)) => {
+                content.facts().digest == facts.digest && content.facts().bytes == facts.bytes
+            }
+            Ok(None) => false,
+            Err(error) => {
+                tracing::error!(%id, %error, "a stored content can't be read");
+                false
+            }
+        }
+    }
+
     async fn call(self: Arc<Self>, request: CallRequest) -> Delivery {
         // The first gate, before anything is said about what exists.
         if self.is_locked() {
             return self.refusal(Code::VaultLocked, Some(request.operation));
-        }
-        if self.journal.room() == Room::Short {
-            // What is under way keeps the space that is left, for its settlement.
-            tracing::error!("the disk is nearly full, so that nothing new is taken on; free some space");
-            return self.refusal(Code::Internal, Some(request.operation));
         }
         let connection = self.connections.get(&request.operation.connection).cloned();
         let value = serde_json::from_slice::<serde_json::Value>(&request.input).ok();
@@ -302,10 +314,10 @@ impl Inner {
         let contract = connection.as_ref().zip(declared).map(|(c, operation)| c.contract(operation));
         let keys =
             contract.filter(|contract| contract.effect == Effect::Write && value.is_some()).map(|contract| {
-                let whole = contract.repeat == Repeat::None;
+                let spans = contract.repeat == Repeat::None;
                 IntentKeys::of(
                     &request.caller,
-                    whole,
+                    spans,
                     &request.operation,
                     &canonical,
                     request.call_key.as_deref(),
@@ -324,6 +336,11 @@ impl Inner {
                 }
                 Meeting::First => {}
             }
+        }
+        if self.journal.room() == Room::Short {
+            // What is under way keeps the space that is left, for its settlement.
+            tracing::error!("the disk is nearly full, so that nothing new is taken on; free some space");
+            return self.refusal(Code::Internal, Some(request.operation));
         }
         let Ok(random) = self.entropy.bytes() else {
             return self.refusal(Code::Internal, Some(request.operation));
@@ -406,10 +423,11 @@ impl Inner {
         loop {
             let first = {
                 let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-                let first = under_way.get(&keys.exact).and_then(|going| going.last()).cloned();
+                let first =
+                    keys.exact().find_map(|key| under_way.get(&key).and_then(|going| going.last()).cloned());
                 if first.is_none() {
                     for key in keys.all() {
-                        let going = Going { exact: keys.exact, state: own.clone() };
+                        let going = Going { intent: keys.intent(), state: own.clone() };
                         under_way.entry(key).or_default().push(going);
                     }
                 }
@@ -440,30 +458,32 @@ impl Inner {
     /// Whether the caller's key is in use for another input right now.
     fn is_key_taken(&self, keys: &IntentKeys) -> bool {
         let under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        let going = keys.call_key.and_then(|key| under_way.get(&key));
-        going.is_some_and(|going| going.iter().any(|other| other.exact != keys.exact))
+        let mut going = keys.call_keys().filter_map(|key| under_way.get(&key)).flatten();
+        going.any(|other| other.intent != keys.intent())
     }
 
     /// The journal's memory of this intent. After not attempted or rejected it is tried anew; one that
     /// was refused hides none that was not.
     fn remembered(&self, keys: &IntentKeys, canonical: &str) -> Result<Option<Remembered>, ReadError> {
         let mut newest: Option<Box<State>> = None;
-        for id in self.journal.intents(&keys.exact)? {
-            let Some(state) = self.state(&id)? else { continue };
-            let counts = match state.outcome() {
-                Outcome::Committed | Outcome::Unknown => true,
-                Outcome::NotAttempted | Outcome::Rejected => false,
-            };
-            if counts && newest.as_ref().is_none_or(|other| other.accepted.at <= state.accepted.at) {
-                newest = Some(Box::new(state));
+        for key in keys.exact() {
+            for id in self.journal.intents(&key)? {
+                let Some(state) = self.state(&id)? else { continue };
+                let counts = match state.outcome() {
+                    Outcome::Committed | Outcome::Unknown => true,
+                    Outcome::NotAttempted | Outcome::Rejected => false,
+                };
+                if counts && newest.as_ref().is_none_or(|other| other.accepted.at <= state.accepted.at) {
+                    newest = Some(Box::new(state));
+                }
             }
         }
         if let Some(state) = newest {
             return Ok(Some(Remembered::Same(state)));
         }
         let input = Digest::of_bytes(canonical.as_bytes());
-        if let Some(key) = &keys.call_key {
-            for id in self.journal.intents(key)? {
+        for key in keys.call_keys() {
+            for id in self.journal.intents(&key)? {
                 if self.state(&id)?.is_some_and(|state| state.accepted.input != input) {
                     return Ok(Some(Remembered::OtherInput));
                 }
@@ -477,7 +497,7 @@ impl Inner {
 #[derive(Clone)]
 struct Going {
     /// Its intent, key included.
-    exact: Digest,
+    intent: Digest,
     /// Its newest durable state.
     state: watch::Receiver<Option<State>>,
 }

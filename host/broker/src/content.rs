@@ -21,7 +21,8 @@ impl Broker {
     /// When the store can't be read or written.
     pub fn sweep_contents(&self, keep_for: Duration) -> Result<Swept, JournalError> {
         let inner = self.inner();
-        let now = inner.now();
+        // By the clock alone: one that was ahead once must not have anything removed early.
+        let now = inner.clock.now();
         let swept = inner.journal.sweep_contents(|id| match inner.state(id) {
             Ok(Some(state)) => match state.result {
                 Some(ResultFacts::Output { content: Some(_), .. })
@@ -74,10 +75,14 @@ impl Storage {
         Arc::new(Self { inner, id, state: Mutex::new(Stored::Nothing(guards)) })
     }
 
-    /// How the content is made up, where all of it is on disk.
-    pub(crate) fn facts(&self) -> Option<ContentFacts> {
-        match &*self.lock() {
-            Stored::Whole(facts) => Some(*facts),
+    /// How the content is made up, where all of it is on disk. From now on it is whoever's who asked.
+    pub(crate) fn hand_over(&self) -> Option<ContentFacts> {
+        let mut state = self.lock();
+        match *state {
+            Stored::Whole(facts) => {
+                *state = Stored::Failed;
+                Some(facts)
+            }
             Stored::Nothing(_) | Stored::Writing(_) | Stored::Failed => None,
         }
     }
@@ -96,6 +101,17 @@ impl Storage {
             }
             Stored::Writing(writing) => Ok(writing),
             Stored::Whole(_) | Stored::Failed => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+}
+
+impl Drop for Storage {
+    /// A content that was written to its end while nobody waited any more is nobody's.
+    fn drop(&mut self) {
+        if matches!(*self.lock(), Stored::Whole(_))
+            && let Err(error) = self.inner.journal.discard_content(&self.id)
+        {
+            tracing::warn!(id = %self.id, %error, "a content that nobody wants could not be removed");
         }
     }
 }

@@ -12,50 +12,88 @@ pub struct Caller {
     pub session: String,
 }
 
-/// Where an intent is remembered.
+/// Where an intent is remembered: for its session and for its principal, whatever the contract says. An
+/// admin may take a contract away between two calls, and the first must be found all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IntentKeys {
+    session: Scoped,
+    principal: Scoped,
+    /// Whether the principal's other sessions count.
+    spans: bool,
+}
+
+/// The keys within one scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Scoped {
     /// Under this a call with this very key, or without one, is found again.
-    pub(crate) exact: Digest,
+    exact: Digest,
     /// Under this a call without a key finds the newest with the same input.
-    pub(crate) keyless: Digest,
+    keyless: Digest,
     /// Under this the caller's key finds whatever input it was used with.
-    pub(crate) call_key: Option<Digest>,
+    call_key: Option<Digest>,
 }
 
 impl IntentKeys {
-    /// The keys of one call. Operations with `repeat: none` are remembered for the principal, others
-    /// for the session.
+    /// The keys of one call. `spans`: it is met in all sessions of its principal, as with `repeat: none`.
     pub(crate) fn of(
         caller: &Caller,
-        whole_principal: bool,
+        spans: bool,
         operation: &OperationName,
         canonical: &str,
         call_key: Option<&str>,
     ) -> Self {
-        let session = if whole_principal { "" } else { caller.session.as_str() };
         let name = operation.to_string();
-        let who: [&[u8]; 3] = [caller.principal.as_bytes(), session.as_bytes(), name.as_bytes()];
-        let keyless = Digest::of_parts("proofport.intent/1", &[who[0], who[1], who[2], canonical.as_bytes()]);
-        let call_key_digest = call_key
-            .map(|key| Digest::of_parts("proofport.call-key/1", &[who[0], who[1], who[2], key.as_bytes()]));
-        let exact = match call_key {
-            None => keyless,
-            Some(key) => Digest::of_parts(
-                "proofport.intent-with-key/1",
-                &[who[0], who[1], who[2], canonical.as_bytes(), key.as_bytes()],
-            ),
-        };
-        Self { exact, keyless, call_key: call_key_digest }
+        let scoped = |session: &str| Scoped::of([&caller.principal, session, &name], canonical, call_key);
+        Self { session: scoped(&caller.session), principal: scoped(""), spans }
     }
 
-    /// Every key under which this call is remembered.
+    /// The intent itself, key included, whatever the session.
+    pub(crate) const fn intent(&self) -> Digest {
+        self.principal.exact
+    }
+
+    /// Where this very call is looked for.
+    pub(crate) fn exact(&self) -> impl Iterator<Item = Digest> {
+        self.met().map(|scoped| scoped.exact)
+    }
+
+    /// Where other uses of the caller's key are looked for.
+    pub(crate) fn call_keys(&self) -> impl Iterator<Item = Digest> {
+        self.met().filter_map(|scoped| scoped.call_key)
+    }
+
+    fn met(&self) -> impl Iterator<Item = &Scoped> {
+        [Some(&self.session), self.spans.then_some(&self.principal)].into_iter().flatten()
+    }
+
+    /// Every key under which this call is remembered, each once.
     pub(crate) fn all(&self) -> Vec<Digest> {
-        let mut keys = vec![self.exact];
-        if self.keyless != self.exact {
-            keys.push(self.keyless);
+        let mut keys = Vec::with_capacity(6);
+        for scoped in [&self.session, &self.principal] {
+            keys.extend([scoped.exact, scoped.keyless].into_iter().chain(scoped.call_key));
         }
-        keys.extend(self.call_key);
-        keys
+        let mut known = Vec::with_capacity(keys.len());
+        for key in keys {
+            if !known.contains(&key) {
+                known.push(key);
+            }
+        }
+        known
+    }
+}
+
+impl Scoped {
+    fn of(who: [&str; 3], canonical: &str, call_key: Option<&str>) -> Self {
+        let digest = |name: &str, more: &[&str]| {
+            let parts: Vec<&[u8]> = who.iter().chain(more).map(|part| part.as_bytes()).collect();
+            Digest::of_parts(name, &parts)
+        };
+        let keyless = digest("proofport.intent/1", &[canonical]);
+        let exact = call_key.map(|key| digest("proofport.intent-with-key/1", &[canonical, key]));
+        Self {
+            exact: exact.unwrap_or(keyless),
+            keyless,
+            call_key: call_key.map(|key| digest("proofport.call-key/1", &[key])),
+        }
     }
 }

@@ -93,11 +93,14 @@ impl Run {
     /// A success has the content that was stored for it; of anything else none is kept.
     fn with_content(&mut self, result: ResultFacts, success: bool) -> ResultFacts {
         let Some(storage) = self.scratch.storage.take() else { return result };
-        match (result, storage.facts()) {
-            (ResultFacts::Output { digest, bytes, .. }, Some(facts)) if success => {
-                ResultFacts::Output { digest, bytes, content: Some(facts) }
+        match result {
+            ResultFacts::Output { digest, bytes, .. } if success => {
+                ResultFacts::Output { digest, bytes, content: storage.hand_over() }
             }
-            (result, _) => {
+            result @ (ResultFacts::Output { .. }
+            | ResultFacts::Nothing
+            | ResultFacts::Withheld
+            | ResultFacts::OverLimit) => {
                 let id = self.state.accepted.request_id;
                 if let Err(error) = self.inner.journal.discard_content(&id) {
                     tracing::warn!(%id, %error, "a content that nobody wants could not be removed");

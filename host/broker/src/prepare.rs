@@ -20,6 +20,7 @@ use proofport_egress::{
 };
 use proofport_journal::{Body, BodyKind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// A verified connection with a request on it.
@@ -74,14 +75,19 @@ impl Run {
             Err(inputs) => return inputs,
         };
         let fingerprint = send.request.fingerprint();
+        let queried = |evidence| {
+            let facts = QueryFacts { purpose, request: fingerprint, peer: peer.clone(), evidence };
+            Input::Queried(Box::new(facts))
+        };
+        // In case nobody waits for its end.
+        self.scratch.seen.append(&mut inputs);
+        self.scratch.seen.push(queried(HttpEvidence::nothing_seen(Cause::Cancelled)));
+        self.scratch.asked.store(true, Ordering::Relaxed);
         let exchange = self.exchange_query(loaded).await;
         let evidence = exchange.evidence.clone();
-        inputs.push(Input::Queried(Box::new(QueryFacts {
-            purpose,
-            request: fingerprint,
-            peer,
-            evidence: evidence.clone(),
-        })));
+        self.scratch.seen.pop();
+        let mut inputs = std::mem::take(&mut self.scratch.seen);
+        inputs.push(queried(evidence.clone()));
         match exchange.response {
             Some(response) if evidence.completion.is_some() => {
                 self.scratch.history.push(Exchange {
@@ -140,6 +146,7 @@ impl Run {
             let Some(found) = found else { break connected };
             inputs.push(Input::Connected(vec![found]));
             dead += 1;
+            self.scratch.seen.clone_from(&inputs);
             // One more than the setup's own: a kept connection's death is nobody's fault.
             if dead > connection.limits.setup_attempts {
                 inputs.push(refuse::refused(
@@ -211,6 +218,9 @@ impl Run {
                 return Err(vec![refuse::breach("an SSH exec on a connection without SSH hosts")]);
             }
         };
+        if let Some(refused) = over_limit(connection, &request) {
+            return Err(vec![refused]);
+        }
         self.describe(&request, &send.summary);
         let credential = self.credential_for(connection, &send.request).map_err(|input| vec![*input])?;
         let outgoing = Outgoing::prepare(&request, extra, credential.as_deref(), self.inner.clock.now())
@@ -280,6 +290,13 @@ impl Run {
         protected.path = Some(request.path.path().to_owned());
         protected.summary = Some(summary.to_owned());
     }
+}
+
+/// A refusal, where the request has more content than the connection allows.
+pub(crate) fn over_limit(connection: &Connection, request: &HttpRequest) -> Option<Input> {
+    let most = connection.limits.request_bytes;
+    let over = request.body.as_ref().is_some_and(|body| body.len() > most);
+    over.then(|| refuse::refused(Code::PayloadLimit, StopDetail::OverLimit { limit: most as u64 }))
 }
 
 /// The key's header, where the contract says that it travels in one.

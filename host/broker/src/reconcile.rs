@@ -2,7 +2,7 @@
 //! `remote_query`, and the first evidence stays as it was.
 
 use crate::ask::NotRecognised;
-use crate::broker::{Broker, Delivery, ReadError};
+use crate::broker::{Broker, Delivery, Inner, ReadError};
 use crate::connection::Connection;
 use crate::judge::found;
 use crate::prepare::Connected;
@@ -79,7 +79,15 @@ impl Broker {
     /// # Errors
     /// When it can't be asked. Nothing changed then, except that queries may be on record.
     pub async fn reconcile(&self, id: &RequestId) -> Result<Delivery, ReconcileError> {
-        let inner = self.inner();
+        // The broker owns the work: whoever asked may go.
+        let task = tokio::spawn(Arc::clone(self.inner()).reconcile(*id));
+        task.await.unwrap_or_else(|_| Err(ReconcileError::Internal("it panicked".to_owned())))
+    }
+}
+
+impl Inner {
+    async fn reconcile(self: Arc<Self>, id: RequestId) -> Result<Delivery, ReconcileError> {
+        let (inner, id) = (&self, &id);
         if inner.is_locked() {
             return Err(ReconcileError::VaultLocked);
         }
@@ -111,10 +119,11 @@ impl Broker {
         // Absence is proof only so long after the last moment at which the effect could have left.
         let ends = history.iter().filter(|recorded| recorded.event.kind() == EventKind::AttemptEnded);
         let last = ends.map(|recorded| recorded.at).max().unwrap_or(inner.now());
-        let waited = inner.now().seconds_since(last);
+        // By the clock alone: one that was ahead once must not have it proved early.
+        let waited = inner.clock.now().seconds_since(last);
         let call = call_of(&state, &connection, canonical)?;
         let facts = facts_of(&state, request, inner.now());
-        let mut run = Run::resume(Arc::clone(inner), Arc::clone(&connection), state);
+        let mut run = Run::resume(Arc::clone(inner), Arc::clone(&connection), state)?;
         run.guard_against_dispatched(&connection);
         let verdict = run.ask_for_fate(&connection, &call, &facts).await?;
         run.check_ground(&verdict)?;

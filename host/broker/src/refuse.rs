@@ -109,6 +109,6 @@ pub(crate) fn setup(failure: &SetupFailure) -> Input {
 }
 
 /// Nobody waits for it any more, and no effect was sent.
-pub(crate) fn cancelled() -> Input {
-    refused(Code::CallerCancelled, StopDetail::None)
+pub(crate) fn cancelled(phase: Phase) -> Input {
+    Input::Refused(Stop { phase, ..stop(Code::CallerCancelled, StopDetail::None) })
 }

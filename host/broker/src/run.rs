@@ -18,6 +18,7 @@ use proofport_core::exchange::{Exchange, Request, Response};
 use proofport_core::id::{IdempotencyKey, RequestId};
 use proofport_core::manifest::Contract;
 use proofport_core::origin::Origin;
+use proofport_core::project::last_boundary;
 use proofport_core::state::{IllegalEvent, State};
 use proofport_core::verdict::Step;
 use proofport_egress::{ContentSink, ExchangeOptions, Guard, HttpExchange, Loaded, Watch, WirePoint};
@@ -25,6 +26,7 @@ use proofport_journal::{Batch, Body, BodyKind, JournalError};
 use serde_json::Value;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -63,6 +65,10 @@ pub(crate) struct Scratch {
     pub(crate) history: Vec<Exchange>,
     /// The delay that the newest complete answer asked for.
     pub(crate) asked_delay: Option<u32>,
+    /// What was seen in the step that is under way, for when it is cut short.
+    pub(crate) seen: Vec<Input>,
+    /// Whether a query has been handed to its transport.
+    pub(crate) asked: Arc<AtomicBool>,
     /// A verified connection with the effect loaded.
     pub(crate) loaded: Option<(Loaded, Request)>,
     /// How long setting its connection up took.
@@ -97,6 +103,8 @@ impl Scratch {
             steps: 0,
             history: Vec::new(),
             asked_delay: None,
+            seen: Vec::new(),
+            asked: Arc::default(),
             loaded: None,
             setup_took: Duration::ZERO,
             follows: None,
@@ -141,16 +149,12 @@ impl Run {
             inner.enter(accepted.request_id, publish.subscribe()).ok_or(RunError::Stopping)?;
         let event = Event::ActionAccepted(Box::new(accepted));
         let state = State::begin(&event)?;
-        let mut bodies = Vec::new();
-        if input.is_some() {
-            bodies.push(Body { kind: BodyKind::Input, bytes: canonical.clone().into_bytes() });
-        }
         let scratch = Scratch { input, canonical, ..Scratch::new(connection) };
         Ok(Self {
             inner,
             state,
             pending: vec![event],
-            bodies,
+            bodies: Vec::new(),
             intents: Vec::new(),
             publish,
             cancelled,
@@ -161,10 +165,15 @@ impl Run {
     }
 
     /// An invocation whose effect was dispatched before, for asking what became of it.
-    pub(crate) fn resume(inner: Arc<Inner>, connection: Arc<Connection>, state: State) -> Self {
-        let (publish, _) = watch::channel(None);
+    pub(crate) fn resume(
+        inner: Arc<Inner>,
+        connection: Arc<Connection>,
+        state: State,
+    ) -> Result<Self, RunError> {
+        let (publish, newest) = watch::channel(Some(state.clone()));
+        let (entered, _) = inner.enter(state.accepted.request_id, newest).ok_or(RunError::Stopping)?;
         let scratch = Scratch::new(Some(connection));
-        Self {
+        Ok(Self {
             inner,
             state,
             pending: Vec::new(),
@@ -172,10 +181,10 @@ impl Run {
             intents: Vec::new(),
             publish,
             cancelled: Cancelled::never(),
-            _entered: None,
+            _entered: Some(entered),
             protects: false,
             scratch,
-        }
+        })
     }
 
     /// Remembers this invocation under these intents, in the commit that makes it durable.
@@ -221,22 +230,38 @@ impl Run {
     /// Before the dispatch, losing interest ends the invocation: nothing of the effect has left.
     async fn prepare_unless_cancelled(&mut self) -> Vec<Input> {
         let mut cancelled = self.cancelled.clone();
-        let inputs = tokio::select! {
-            biased;
-            () = cancelled.wait() => Vec::new(),
-            inputs = self.prepare() => inputs,
+        let (read, asked) = (self.is_read(), Arc::clone(&self.scratch.asked));
+        let prepared = {
+            let mut prepare = pin!(self.prepare());
+            tokio::select! {
+                biased;
+                // A read whose query is out has been received, perhaps: it goes on to its own end.
+                () = cancelled.wait(), if !read || !asked.load(Ordering::Relaxed) => {
+                    if read && asked.load(Ordering::Relaxed) { Some(prepare.await) } else { None }
+                }
+                inputs = &mut prepare => Some(inputs),
+            }
         };
         if !cancelled.is() {
-            return inputs;
+            self.scratch.seen.clear();
+            return prepared.unwrap_or_default();
+        }
+        if read && asked.load(Ordering::Relaxed) {
+            self.scratch.seen.clear();
+            let noted = (!self.state.cancel_requested).then_some(Input::Cancelled);
+            return noted.into_iter().chain(prepared.unwrap_or_default()).collect();
         }
         self.scratch.loaded = None;
         // What was seen on the way stays on record.
-        let mut inputs: Vec<Input> = inputs
-            .into_iter()
-            .filter(|input| matches!(input, Input::Connected(_) | Input::Queried(_)))
-            .collect();
+        let mut inputs = match prepared {
+            Some(inputs) => inputs,
+            None => std::mem::take(&mut self.scratch.seen),
+        };
+        inputs.retain(|input| matches!(input, Input::Connected(_) | Input::Queried(_)));
+        let queried = inputs.iter().any(|input| matches!(input, Input::Queried(_)));
+        let phase = if queried { Phase::RemoteExecution } else { last_boundary(&self.state) };
         inputs.push(Input::Cancelled);
-        inputs.push(refuse::cancelled());
+        inputs.push(refuse::cancelled(phase));
         inputs
     }
 

@@ -1,6 +1,7 @@
 //! Everything that can be checked before a secret is touched or a name resolved.
 
 use crate::connection::Connection;
+use crate::prepare::over_limit;
 use crate::refuse;
 use crate::run::Run;
 use jsonschema::error::ValidationErrorKind;
@@ -15,6 +16,7 @@ use proofport_core::exchange::Request;
 use proofport_core::id::IdempotencyKey;
 use proofport_core::origin::Origin;
 use proofport_core::verdict::Step;
+use proofport_journal::{Body, BodyKind};
 use proofport_sandbox::{Fault, Report, Rules};
 use std::sync::Arc;
 
@@ -87,15 +89,19 @@ impl Run {
             ),
             Ok(Step::Settle(_)) => refuse::breach("a verdict before anything was sent"),
             Ok(Step::Send(send)) => {
-                if let Request::Http(request) = &send.request
-                    && request.body.as_ref().is_some_and(|body| body.len() > connection.limits.request_bytes)
-                {
-                    let limit = connection.limits.request_bytes as u64;
-                    return refuse::refused(Code::PayloadLimit, StopDetail::OverLimit { limit });
+                match &send.request {
+                    Request::Http(request) => {
+                        if let Some(refused) = over_limit(&connection, request) {
+                            return refused;
+                        }
+                    }
+                    Request::Ssh(_) => {
+                        return refuse::breach("an SSH exec on a connection that has no SSH hosts");
+                    }
                 }
-                if let Request::Ssh(_) = &send.request {
-                    return refuse::breach("an SSH exec on a connection that has no SSH hosts");
-                }
+                // What was refused is not kept: its digest is, and nothing will ask for more.
+                let input = self.scratch.canonical.clone().into_bytes();
+                self.bodies.push(Body { kind: BodyKind::Input, bytes: input });
                 self.scratch.step = Some(Step::Send(send));
                 let config = connection.config_digest();
                 Input::Validated(Box::new(Binding {

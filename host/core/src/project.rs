@@ -4,7 +4,7 @@
 use crate::code::{ActionRule, Code, OutcomeRule, PhaseRule, RetryRule};
 use crate::contract::{Action, Effect, Outcome, Phase, Repeat, Retry, RetryOwner, Source};
 use crate::event::{AttemptEnd, ResultFacts};
-use crate::evidence::HttpEvidence;
+use crate::evidence::{Cause, HttpEvidence};
 use crate::state::{Attempt, Standing, State};
 use crate::time::UnixMillis;
 
@@ -64,7 +64,16 @@ pub fn project(state: &State, now: UnixMillis) -> Projection {
     let action = action(row.action, state, retry, outcome);
     // A read can be tried again whatever became of it: it was declared to change nothing.
     let read = state.effect() == Some(Effect::Read);
-    let action = if read && retry == Retry::Backoff { Action::RetryAfterDelay } else { action };
+    let action = match retry {
+        Retry::Backoff if read => Action::RetryAfterDelay,
+        Retry::Never if read && outcome == Outcome::Unknown => Action::StopAndReport,
+        Retry::Backoff
+        | Retry::Never
+        | Retry::AfterCorrection
+        | Retry::SameIdempotencyKey
+        | Retry::Reconcile
+        | Retry::FetchResult => action,
+    };
     let retry_owner = owner(retry, read, outcome, action);
     Projection {
         ok: false,
@@ -126,7 +135,8 @@ fn telling(state: &State) -> Option<&Attempt> {
 }
 
 /// The phase of the last boundary that the record proves.
-pub(crate) fn last_boundary(state: &State) -> Phase {
+#[must_use]
+pub fn last_boundary(state: &State) -> Phase {
     match state.standing {
         Standing::Accepted => Phase::Validation,
         Standing::Validated | Standing::AwaitingApproval => Phase::CredentialInjection,
@@ -177,6 +187,7 @@ fn retry(rule: RetryRule, state: &State, outcome: Outcome, now: UnixMillis) -> R
 fn unknown_retry(state: &State, read: bool, now: UnixMillis) -> Retry {
     let repeat = state.binding.as_ref().map(|binding| &binding.contract.repeat);
     match repeat {
+        _ if read && was_not_taken(state) => Retry::Never,
         _ if read => Retry::Backoff,
         Some(Repeat::Idempotent) => Retry::Backoff,
         Some(Repeat::Keyed(_)) => {
@@ -193,6 +204,12 @@ fn unknown_retry(state: &State, read: bool, now: UnixMillis) -> Retry {
         }
         Some(Repeat::None | Repeat::Conditional) | None => Retry::Reconcile,
     }
+}
+
+/// Whether the newest answer was more than this host takes, which it will be again.
+fn was_not_taken(state: &State) -> bool {
+    let cause = state.queries.last().and_then(|query| query.evidence.cause);
+    matches!(cause, Some(Cause::TooLarge | Cause::ContentNotStored))
 }
 
 /// A query that could not be answered may be answered later; one that was refused will be again.

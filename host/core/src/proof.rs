@@ -120,7 +120,9 @@ impl State {
             }
             (Some(_), Outcome::Unknown) => true,
         };
-        if !proved || !agrees(end.code, end.outcome) {
+        // An attempt's end is what its own exchange showed; queries and people settle beside it.
+        let own = matches!(end.source, Source::RemoteResponse | Source::TransportObserved);
+        if !proved || !own || !agrees(end.code, end.outcome) {
             return Err(IllegalEvent::Contradiction(kind));
         }
         match self.active() {

@@ -2,7 +2,7 @@
 
 use crate::bind::{BindError, bind};
 use crate::check::check;
-use crate::config::{Config, Problem};
+use crate::config::{Config, Problem, Store};
 use crate::home::{Home, HomeError};
 use crate::registry::{Registry, RegistryError};
 use proofport_broker::{
@@ -125,8 +125,11 @@ impl Host {
     pub async fn open_unlocked(home: Home, vault: Vault, options: OpenOptions) -> Result<Self, HostError> {
         let keys = vault.keys()?;
         // A mistake in the file is reported where connections are made ready; the record can be read
-        // without.
-        let store = Config::load_or_empty(&home.config()).map(|config| config.store).unwrap_or_default();
+        // without, and what is kept in reserve stays as it was found.
+        let store = Config::load_or_empty(&home.config()).map_or_else(
+            |_| Store { reserve_bytes: Journal::reserved(&home.journal()), ..Store::default() },
+            |config| config.store,
+        );
         let journal = Journal::open(
             &home.journal(),
             JournalKeys {
@@ -161,7 +164,10 @@ impl Host {
         })
         .await?;
         if options.connections != Connections::None {
-            broker.sweep_contents(store.keep())?;
+            // What can't be removed now is in nobody's way.
+            if let Err(error) = broker.sweep_contents(store.keep()) {
+                tracing::error!(%error, "stored contents past their time could not be removed");
+            }
         }
         Ok(Self { home, vault, broker })
     }

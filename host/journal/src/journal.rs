@@ -106,6 +106,12 @@ impl Journal {
         Self::open_wrapped(path, keys, options, |backend| backend)
     }
 
+    /// How much space is kept in reserve beside the journal at this path, in bytes; 0: none.
+    #[must_use]
+    pub fn reserved(path: &Path) -> u64 {
+        crate::room::found(path)
+    }
+
     /// Like [`Journal::open`], with something between redb and the file: to count syncs or make them
     /// fail. What wraps must pass on the lock methods.
     ///

@@ -22,6 +22,12 @@ pub enum Room {
     Short,
 }
 
+/// How many bytes the file in reserve beside this journal has; 0 where there is none.
+pub(crate) fn found(journal: &Path) -> u64 {
+    let file = std::fs::symlink_metadata(journal.with_extension("reserve"));
+    file.ok().filter(std::fs::Metadata::is_file).map_or(0, |file| file.len())
+}
+
 /// The file in reserve.
 pub(crate) struct Reserve {
     path: PathBuf,
@@ -93,9 +99,11 @@ impl Reserve {
     }
 
     /// Whether so many bytes may be stored that no commit depends on. They may use neither the space
-    /// that was released for commits, nor so much that it would have to be.
+    /// that was released for commits, nor so much that it would have to be: a reserve's worth is left to
+    /// the journal's own growth, their settlements first of all.
     pub(crate) fn admits(&self, bytes: u64) -> bool {
-        self.bytes == 0 || self.room() == Room::Enough && self.free() >= self.bytes.saturating_add(bytes)
+        let left = self.bytes.saturating_mul(2);
+        self.bytes == 0 || self.room() == Room::Enough && self.free() >= left.saturating_add(bytes)
     }
 
     /// A file system that doesn't say counts as full.

@@ -1,8 +1,8 @@
 //! Asked what became of the effect, it looks once, without a credential, and says that nothing happened,
-//! whatever the answer.
+//! whatever the answer. `act` takes that for proof at once, `slow` after five minutes.
 
 use proofport_hostile_guests::{
-    Call, Exchange, Hostile, HttpRequest, Manifest, Outcome, Reason, ReconcileContract, ReconcileStep, Request, Role, Send,
+    Call, Exchange, Hostile, HttpRequest, Manifest, Operation, Outcome, Reason, ReconcileContract, ReconcileStep, Request, Role, Send,
     get, manifest, verdict,
 };
 
@@ -13,6 +13,9 @@ impl Hostile for This {
         let mut manifest = manifest();
         let terms = ReconcileContract { absence_settles_after_seconds: Some(0), automatic: true };
         manifest.operations[0].reconcile = Some(terms);
+        let terms = ReconcileContract { absence_settles_after_seconds: Some(300), automatic: true };
+        let slow = Operation { name: "slow".into(), reconcile: Some(terms), ..manifest.operations[0].clone() };
+        manifest.operations.push(slow);
         manifest
     }
 

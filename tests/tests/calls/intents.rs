@@ -2,6 +2,7 @@
 
 use proofport_core::code::Code;
 use proofport_core::contract::Outcome;
+use proofport_journal::BodyKind;
 use proofport_tests::peer::{Act, Peer, Script, Scripts};
 use proofport_tests::rig::{Rig, Wanted};
 
@@ -128,4 +129,56 @@ async fn many_at_once_are_one() {
         assert_eq!(ids.len(), 1, "round {round}");
         assert_eq!(peer.effects(), round + 1);
     }
+}
+
+/// An admin who takes the contract away, or gives it back, makes nobody forget what was sent under the
+/// other one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_contract_meets_what_was_sent_before() {
+    for (operation, then) in [("same", [true, false]), ("keyed", [true, false]), ("same", [false, true])] {
+        let lost = Script(vec![Act::ReadRequest, Act::Effect, Act::Close]);
+        let peer = Peer::http(each(vec![lost]));
+        let wanted = Wanted::new("promises", peer.origin(), "key");
+        let rig = Rig::new(&wanted).await;
+        let file = rig.home().join("proofport.toml");
+        let plain = std::fs::read_to_string(&file).unwrap();
+        let mut answers = Vec::new();
+        for none in then {
+            let line = if none { "[connections.c]\nrepeat = \"none\"\n" } else { "[connections.c]\n" };
+            std::fs::write(&file, plain.replace("[connections.c]\n", line)).unwrap();
+            let open = rig.open().await;
+            answers.push(open.call_with(operation, "{}", Some("a key")).await);
+            let other = open.call_with(operation, r#"{"other":1}"#, Some("a key")).await;
+            assert_eq!(other.code(), Some(Code::CallKeyReused), "{operation}, {then:?}");
+            open.close();
+        }
+        let [first, again] = answers.try_into().unwrap();
+        assert_eq!(first.outcome(), Some(Outcome::Unknown), "{first:?}");
+        assert!(again.repeated() && again.request_id() == first.request_id(), "{then:?}: {again:?}");
+        assert_eq!((peer.effects(), peer.accepted()), (1, 1), "{operation}, {then:?}");
+    }
+}
+
+/// What was refused before it was bound is on record by its digest alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_input_is_not_kept() {
+    let (peer, rig) = rig(each(vec![])).await;
+    let open = rig.open().await;
+    let large = format!(r#"{{"text":"{}"}}"#, "a".repeat(2 << 20));
+    for (operation, input, code) in [
+        ("act", large.as_str(), Code::PayloadLimit),
+        ("act", "[1]", Code::InvalidInput),
+        ("nothing", "{}", Code::UnsupportedAction),
+    ] {
+        let envelope = open.call(operation, input).await;
+        assert_eq!(envelope.code(), Some(code), "{envelope:?}");
+        let id = envelope.request_id().unwrap();
+        let kept = open.broker.journal().body(&id, BodyKind::Input).unwrap();
+        assert!(kept.is_none(), "{code}");
+    }
+    let done = open.call("act", "{}").await;
+    let kept = open.broker.journal().body(&done.request_id().unwrap(), BodyKind::Input).unwrap();
+    assert_eq!(kept.as_deref().map(Vec::as_slice), Some(b"{}".as_slice()));
+    assert_eq!(peer.effects(), 1);
+    open.close();
 }

@@ -1,12 +1,14 @@
 //! What a reconciliation may settle, and on what ground.
 
-use proofport_broker::ReconcileError;
+use proofport_broker::{Clock, ReconcileError};
 use proofport_core::code::Code;
 use proofport_core::contract::{Outcome, Retry};
 use proofport_core::id::RequestId;
+use proofport_core::time::UnixMillis;
 use proofport_tests::peer::{Act, Peer, Script, Scripts};
 use proofport_tests::rig::{CANARY, Open, Rig, Wanted};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
 
@@ -89,4 +91,37 @@ async fn an_answer_to_a_query_without_a_credential_may_not_carry_the_secret_eith
     assert!(matches!(open.broker.reconcile(&id).await, Err(ReconcileError::NothingLearnt(_))));
     let record = serde_json::to_string(&open.broker.diagnostic(&id).unwrap()).unwrap();
     assert!(!record.contains(CANARY));
+}
+
+/// A clock that can be set.
+struct Hand(AtomicU64);
+
+impl Clock for Hand {
+    fn now(&self) -> UnixMillis {
+        UnixMillis(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// Absence proves something when its time has passed, and a clock that was ahead once is no proof of that.
+#[tokio::test(flavor = "multi_thread")]
+async fn absence_is_no_proof_before_its_time() {
+    const START: u64 = 1_700_000_000_000;
+    const DAY: u64 = 24 * 3600 * 1000;
+    let lost = Script(vec![Act::ReadRequest, Act::Effect, Act::Close]);
+    let peer = Peer::http(Scripts { each: [lost].into(), default: Some(Script::answer(OK)) });
+    let mut rig = Rig::new(&Wanted::new("finds-nothing", peer.origin(), "key")).await;
+    let hand = Arc::new(Hand(AtomicU64::new(START)));
+    rig.clock = Arc::<Hand>::clone(&hand);
+    let open = rig.open().await;
+    let id = open.call("slow", "{}").await.request_id().unwrap();
+    // For a moment it is tomorrow, and something else is put on record.
+    hand.0.store(START + DAY, Ordering::Relaxed);
+    assert!(open.call_with("slow", "{}", Some("other")).await.ok());
+    for (seconds, settled) in [(1, false), (299, false), (300, true)] {
+        hand.0.store(START + seconds * 1000, Ordering::Relaxed);
+        let envelope = open.broker.reconcile(&id).await.unwrap().envelope;
+        let expected = if settled { Outcome::Rejected } else { Outcome::Unknown };
+        assert_eq!(envelope.outcome(), Some(expected), "after {seconds} s: {envelope:?}");
+    }
+    open.close();
 }

@@ -99,9 +99,12 @@ async fn a_content_past_its_time_is_removed_at_the_start() {
         let host = open(&rig, Arc::new(Ahead(DAY * days))).await;
         let kept = stored(host.broker().journal(), &id);
         assert_eq!(kept.as_ref(), there.then_some(&content), "after {days} days");
-        // What was settled stays on record.
+        // What was settled stays on record; what can't be had any more is not offered.
         let envelope = host.broker().result(&id, &caller()).envelope;
-        assert_eq!((envelope.outcome(), envelope.content()), (first.outcome(), first.content()));
+        assert_eq!(envelope.outcome(), first.outcome(), "{envelope:?}");
+        let code = (!there).then_some(Code::ResultUnavailable);
+        assert_eq!((envelope.code(), envelope.ok()), (code, there), "{envelope:?}");
+        assert_eq!(envelope.content(), first.content().filter(|_| there), "{envelope:?}");
         host.close().unwrap();
     }
 }

@@ -3,7 +3,8 @@
 use crate::{CA, OK, Site, record, says};
 use proofport_broker::Caller;
 use proofport_core::code::Code;
-use proofport_core::contract::{Action, Outcome};
+use proofport_core::contract::{Action, Outcome, Phase};
+use proofport_core::evidence::Cause;
 use proofport_core::id::RequestId;
 use proofport_core::origin::Origin;
 use proofport_tests::peer::{Act, Peer, Script, Scripts};
@@ -57,6 +58,14 @@ async fn before_the_dispatch_nothing_of_the_effect_leaves() {
         assert_eq!(got, (Some(Code::CallerCancelled), Some(Outcome::NotAttempted)), "{what}: {envelope:?}");
         let state = record(&open, &envelope);
         assert!(state.cancel_requested && state.attempts.is_empty(), "{what}: {state:?}");
+        // What was seen on the way stays on record, and the phase is the last boundary's.
+        let seen: Vec<_> = state.queries.iter().map(|query| query.evidence.cause).collect();
+        let (phase, queries) = match operation {
+            "prepared" => (Phase::RemoteExecution, vec![Some(Cause::Cancelled)]),
+            _ => (Phase::ConnectionSetup, vec![]),
+        };
+        assert_eq!((envelope.phase(), seen), (Some(phase), queries.clone()), "{what}: {envelope:?}");
+        assert_eq!(state.setup.len(), queries.len(), "{what}: {state:?}");
         assert_eq!((peer.accepted(), peer.effects()), (1, 0), "{what}");
         let received = String::from_utf8_lossy(&peer.received()[0]).into_owned();
         assert!(!received.contains("POST") && !received.contains("amount"), "{what}: {received}");
@@ -66,6 +75,26 @@ async fn before_the_dispatch_nothing_of_the_effect_leaves() {
         assert_eq!((again.code(), again.outcome()), got, "{what}");
         // What was never sent may be tried anew.
         peer.release();
+    }
+}
+
+/// A read whose query is out has been received, perhaps. It goes on to its own end, like an effect.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_is_out_goes_on() {
+    let answered = Script(vec![Act::ReadRequest, Act::Signal, Act::Hold, Act::Send(OK.into()), Act::Close]);
+    let lost = Script(vec![Act::ReadRequest, Act::Signal, Act::Hold, Act::Reset]);
+    for (script, outcome) in [(answered, Outcome::Committed), (lost, Outcome::Unknown)] {
+        let peer = Peer::http(script);
+        let (_rig, open) = open(&peer).await;
+        let called = call(&open, "look");
+        block_in_place(|| peer.wait_signals(1));
+        open.broker.cancel_all();
+        peer.release();
+        let envelope = called.await.unwrap();
+        assert_eq!(envelope.outcome(), Some(outcome), "{envelope:?}");
+        let state = record(&open, &envelope);
+        assert!(state.cancel_requested && state.queries.len() == 1, "{state:?}");
+        assert_eq!(peer.accepted(), 1);
     }
 }
 
