@@ -218,6 +218,8 @@ pub(crate) const fn is_worth_another_attempt(cause: Cause) -> bool {
         | Cause::TlsFailed
         | Cause::ConnectionStale
         | Cause::ProxyRefused
+        | Cause::KeepaliveTimeout
+        | Cause::Disconnected
         | Cause::LocalIo => true,
         Cause::NameNotFound
         | Cause::AddressDenied
@@ -235,7 +237,15 @@ pub(crate) const fn is_worth_another_attempt(cause: Cause) -> bool {
         | Cause::ProxyAuthentication
         | Cause::PinMismatch
         | Cause::PoolExhausted
-        | Cause::ContentNotStored => false,
+        | Cause::ContentNotStored
+        | Cause::HostKeyUnknown
+        | Cause::HostKeyRevoked
+        | Cause::HostCertificateInvalid
+        | Cause::LoginRefused
+        | Cause::CredentialExpired
+        | Cause::CredentialNotYetValid
+        | Cause::ChannelRefused
+        | Cause::EnvironmentRefused => false,
     }
 }
 
