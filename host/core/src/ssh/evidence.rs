@@ -55,8 +55,8 @@ pub struct SshEvidence {
     pub withheld: bool,
     /// From the handoff to the end, in microseconds.
     pub micros: u64,
-    /// After a cancellation that asked the remote process to stop: whether its end was seen. None: nobody
-    /// asked it.
+    /// After a cancellation that asked the remote process to stop: whether its end was seen, and that of
+    /// everything that held its output. None: nobody asked it.
     pub stop_confirmed: Option<bool>,
     /// How many channels the server tried to open; all were refused.
     #[serde(default)]

@@ -310,7 +310,8 @@ impl Seen {
         diagnostic: ExchangeDiagnostic,
     ) -> SshExchange {
         let whole = self.eof && self.closed && !self.after_eof;
-        let stop_confirmed = self.stop_asked.then_some(self.exit.is_some());
+        // A shell that ends may leave behind what it started, which then keeps the channel open.
+        let stop_confirmed = self.stop_asked.then_some(self.exit.is_some() && self.closed);
         let exit = match self.exit {
             _ if self.exits_differ => None,
             None if self.marker.seen() && self.accepted != Some(false) => Some(SshExit::Marker),

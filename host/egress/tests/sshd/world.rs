@@ -4,7 +4,7 @@ use crate::server::{Sshd, Workshop};
 use proofport_core::evidence::{Cause, SetupAttempt};
 use proofport_core::exchange::{SshCommand, SshRequest};
 use proofport_core::secret::Secret;
-use proofport_core::ssh::SshHost;
+use proofport_core::ssh::{CommandLine, SshHost};
 use proofport_core::time::UnixMillis;
 use proofport_egress::ssh::{
     HostKeys, SshCredential, SshDeadlines, SshEgress, SshExchange, SshExchangeOptions, SshInjection,
@@ -108,11 +108,14 @@ pub(crate) fn options() -> SshExchangeOptions {
     }
 }
 
+/// A script, in place of the login shell: some shells would stay around it, and tell of its end by a
+/// status of their own.
 pub(crate) fn sh(script: &str) -> SshRequest {
-    let words = ["/bin/sh", "-c", script];
+    let words = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
+    let line = CommandLine::new(&SshCommand::Argv(words)).unwrap();
     SshRequest {
         host: None,
-        command: SshCommand::Argv(words.map(str::to_owned).to_vec()),
+        command: SshCommand::Raw(format!("exec {}", line.as_str())),
         environment: Vec::new(),
         stdin: None,
         credential: None,
