@@ -40,7 +40,8 @@ pub(super) struct Cut {
 pub(super) struct Stream<S> {
     inner: S,
     wire: Wire,
-    cut: oneshot::Receiver<()>,
+    /// None: it was cut.
+    cut: Option<oneshot::Receiver<()>>,
 }
 
 impl Wire {
@@ -48,7 +49,7 @@ impl Wire {
     pub(super) fn around<S>(inner: S) -> (Stream<S>, Self, Cut) {
         let wire = Self::default();
         let (keep, cut) = oneshot::channel();
-        (Stream { inner, wire: wire.clone(), cut }, wire, Cut { _keep: keep })
+        (Stream { inner, wire: wire.clone(), cut: Some(cut) }, wire, Cut { _keep: keep })
     }
 
     /// What has been seen so far.
@@ -88,8 +89,11 @@ impl Wire {
 impl<S> Stream<S> {
     /// Whether the stream was cut. Reading and writing happen in one task, so that one waker is enough.
     fn is_cut(&mut self, context: &mut Context<'_>) -> bool {
-        // It ends in one way only: the other side is dropped.
-        Pin::new(&mut self.cut).poll(context).is_ready()
+        // It ends in one way only, and once: the other side is dropped.
+        if self.cut.as_mut().is_none_or(|cut| Pin::new(cut).poll(context).is_ready()) {
+            self.cut = None;
+        }
+        self.cut.is_none()
     }
 }
 
@@ -153,5 +157,39 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
         // An error here would keep russh from telling its handler why the connection was lost, and it
         // says nothing that the reads and writes have not said.
         Pin::new(&mut self.inner).poll_shutdown(context).map(|_| Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    #[tokio::test]
+    async fn a_cut_ends_what_waits_for_the_peer() {
+        // A stream that gives nothing and takes nothing.
+        let (ours, theirs) = tokio::io::duplex(1);
+        let (mut stream, wire, cut) = Wire::around(ours);
+        stream.write_all(b"x").await.unwrap();
+        let waiting = tokio::spawn(async move {
+            let wrote = stream.write_all(b"more").await.unwrap_err().kind();
+            (wrote, stream.read_u8().await.unwrap_err().kind())
+        });
+        assert!(wire.is_alive());
+        drop(cut);
+        let aborted = io::ErrorKind::ConnectionAborted;
+        assert_eq!(waiting.await.unwrap(), (aborted, aborted));
+        drop(theirs);
+    }
+
+    #[tokio::test]
+    async fn an_end_is_remembered() {
+        let (ours, theirs) = tokio::io::duplex(8);
+        let (mut stream, wire, _cut) = Wire::around(ours);
+        drop(theirs);
+        assert_eq!(stream.read(&mut [0; 8]).await.unwrap(), 0);
+        assert_eq!(wire.seen(), Seen { ended: true, error: None });
+        assert!(stream.write_all(b"x").await.is_err());
+        assert_eq!(wire.seen().error, Some(io::ErrorKind::BrokenPipe));
     }
 }

@@ -61,6 +61,8 @@ async fn what_the_server_did_is_what_is_claimed() {
     check(&[Success, Out("a"), Status(0), Close], SshRow::OutputCut, None).await;
     check(&[Success, Out("a"), Status(0), Drop], SshRow::OutputCut, LOST).await;
     check(&[Success, Out("a"), Status(9), Drop], SshRow::Status, LOST).await;
+    // More output after the last: nothing of it is whole.
+    check(&[Success, Eof, Out("a"), Status(0), Close], SshRow::OutputCut, ODD).await;
     // The marker, and no status.
     check(&[Success, Out("done act_1\n"), Drop], SshRow::Marker, LOST).await;
     check(&[Success, Out("done act_1\n"), Eof, Close], SshRow::Marker, None).await;

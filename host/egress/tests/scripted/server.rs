@@ -67,6 +67,7 @@ pub(crate) struct Peer {
     pub(crate) port: u16,
     pub(crate) key: String,
     came: Arc<Mutex<Came>>,
+    lines: Arc<Mutex<Vec<Arc<Mutex<Line>>>>>,
 }
 
 pub(crate) const PASSWORD: &str = "correct horse battery";
@@ -85,10 +86,12 @@ impl Peer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let came = Arc::new(Mutex::new(Came::default()));
-        let peer = Self { port, key: line, came: Arc::clone(&came) };
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let peer = Self { port, key: line, came: Arc::clone(&came), lines: Arc::clone(&lines) };
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let line = Arc::new(Mutex::new(Line::default()));
+                lines.lock().unwrap().push(Arc::clone(&line));
                 let stream = Hanging { stream, line: Arc::clone(&line) };
                 let actor = Actor { script, came: Arc::clone(&came), round: 0, line };
                 let config = Arc::clone(&config);
@@ -100,6 +103,13 @@ impl Peer {
             }
         });
         peer
+    }
+
+    /// Ends every connection.
+    pub(crate) fn hang_up(&self) {
+        for line in self.lines.lock().unwrap().iter() {
+            line.lock().unwrap().end();
+        }
     }
 
     pub(crate) fn came(&self) -> Came {
@@ -127,6 +137,13 @@ struct Line {
     reader: Option<Waker>,
 }
 
+impl Line {
+    fn end(&mut self) {
+        self.over = true;
+        self.reader.take().into_iter().for_each(Waker::wake);
+    }
+}
+
 impl AsyncRead for Hanging {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
@@ -149,8 +166,7 @@ impl AsyncWrite for Hanging {
         let flushed = Pin::new(&mut this.stream).poll_flush(cx);
         let mut line = this.line.lock().unwrap();
         if line.hang_up && flushed.is_ready() {
-            line.over = true;
-            line.reader.take().into_iter().for_each(Waker::wake);
+            line.end();
         }
         flushed
     }

@@ -88,4 +88,13 @@ async fn a_connection_that_ended_is_found_dead() {
     let peer = Peer::start(Script::new(ENDS)).await;
     let mut loaded = connect(&target(peer.port, &peer.key), &password(), 0).await.result.unwrap();
     assert!(loaded.found_dead(2).is_none());
+    peer.hang_up();
+    let found = loop {
+        match loaded.found_dead(2) {
+            Some(found) => break found,
+            None => tokio::task::yield_now().await,
+        }
+    };
+    assert_eq!((found.n, found.stage, found.cause), (2, Stage::ChannelOpen, Some(Cause::ConnectionStale)));
+    assert!(peer.came().execs.is_empty());
 }

@@ -168,6 +168,15 @@ async fn a_jump_host_carries_what_it_cannot_read() {
     let hops: Vec<_> = ran.attempts.iter().map(|attempt| (attempt.n, attempt.hop, attempt.stage)).collect();
     assert_eq!(hops, [(1, Hop::Direct, Stage::UserAuth), (2, Hop::Tunnel, Stage::ChannelOpen)]);
 
+    // Where the jump host resolves, nothing of the target is looked up or checked here.
+    let mut named = through.clone();
+    named.host = SshHost::parse(&format!("{}@localhost:{}", crate::world::user(), world.sshd.port)).unwrap();
+    named.addresses = AddressPolicy::default();
+    named.jump.as_mut().unwrap().resolves = true;
+    let ran = exec(&named, sh("echo there"), Arc::clone(&world.credential), &options(), None).await;
+    assert_eq!(ran.cause(), None, "{:?}", ran.attempts);
+    assert_eq!(ran.attempts[1].address, None);
+
     // Each end is verified by keys of its own, and each has its own credential.
     let mut swapped = through.clone();
     swapped.jump = Some(jump(pinned(&world.sshd.host_key), jumper()));
