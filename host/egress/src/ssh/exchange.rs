@@ -1,9 +1,10 @@
 //! One exec on its channel, within one deadline.
 
 use super::cause;
-use super::connect::{Connected, SshLoaded};
+use super::connect::SshLoaded;
 use super::drain::Drain;
 use super::marker::MarkerSearch;
+use super::open::Connected;
 use crate::dial::micros;
 use crate::guard::Guard;
 use crate::http::{ContentSink, ExchangeDiagnostic, Watch, WirePoint};

@@ -11,6 +11,7 @@ mod host_certificate;
 mod host_keys;
 mod known_hosts;
 mod marker;
+mod open;
 mod outgoing;
 mod target;
 mod wire;

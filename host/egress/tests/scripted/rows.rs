@@ -36,6 +36,8 @@ async fn check(steps: &'static [Step], row: SshRow, cause: Option<Cause>) {
         Outcome::Unknown => {}
         Outcome::NotAttempted => panic!("{steps:?}"),
     }
+    let accepted = steps.iter().any(|step| matches!(step, Success));
+    assert!(accepted || peer.came().input == 0, "{steps:?}: input for a command that was not accepted");
     assert_eq!(exchange.response.is_some(), evidence.complete(), "{steps:?}");
 }
 
@@ -110,6 +112,7 @@ async fn a_reason_is_kept_and_channels_are_refused() {
     let peer = Peer::start(Script::new(&[Success, OpenChannels, Status(0), Eof, Close])).await;
     let evidence = run(&peer, options(), 0).await.evidence;
     assert_eq!((evidence.channels_refused, evidence.complete()), (6, true));
+    assert_eq!(peer.came().opened, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -60,6 +60,8 @@ pub(crate) struct Came {
     pub(crate) answers: Vec<String>,
     pub(crate) logins: u32,
     pub(crate) signals: Vec<String>,
+    /// Channels of the server's own that were opened.
+    pub(crate) opened: u32,
 }
 
 #[derive(Clone)]
@@ -237,6 +239,17 @@ impl Handler for Actor {
         if self.script.channel {
             reply.accept().await;
         }
+        Ok(())
+    }
+
+    async fn channel_open_confirmation(
+        &mut self,
+        _: ChannelId,
+        _: u32,
+        _: u32,
+        _: &mut Session,
+    ) -> Result<(), Self::Error> {
+        self.note(|came| came.opened += 1);
         Ok(())
     }
 
