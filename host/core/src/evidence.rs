@@ -63,6 +63,27 @@ closed_enum! {
         PoolExhausted = "pool_exhausted",
         /// The content could not be stored: no room, or the files failed.
         ContentNotStored = "content_not_stored",
+        /// The SSH host's key is none of those that the connection knows.
+        HostKeyUnknown = "host_key_unknown",
+        /// The SSH host's key, or the one that signed its certificate, is marked as revoked.
+        HostKeyRevoked = "host_key_revoked",
+        /// The SSH host's certificate is for another name, of another type, outside of its time, not
+        /// signed by an authority of the connection, or restricted.
+        HostCertificateInvalid = "host_certificate_invalid",
+        /// The SSH server refused the credential.
+        LoginRefused = "login_refused",
+        /// The SSH server refused a user certificate whose time is over.
+        CredentialExpired = "credential_expired",
+        /// The SSH server refused a user certificate whose time has not begun.
+        CredentialNotYetValid = "credential_not_yet_valid",
+        /// The SSH server did not open the channel.
+        ChannelRefused = "channel_refused",
+        /// The SSH server did not take an environment variable.
+        EnvironmentRefused = "environment_refused",
+        /// The SSH server answered no keepalive any more.
+        KeepaliveTimeout = "keepalive_timeout",
+        /// The SSH server sent SSH_MSG_DISCONNECT.
+        Disconnected = "disconnected",
     }
 }
 

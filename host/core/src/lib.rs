@@ -33,6 +33,7 @@ pub mod project;
 pub mod proxy_status;
 pub mod row;
 pub mod secret;
+pub mod ssh;
 pub mod state;
 pub mod time;
 pub mod verdict;

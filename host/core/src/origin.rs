@@ -116,7 +116,7 @@ impl Origin {
     }
 }
 
-fn split_port(text: &str) -> Result<(&str, Option<u16>), InvalidOrigin> {
+pub(crate) fn split_port(text: &str) -> Result<(&str, Option<u16>), InvalidOrigin> {
     let (host, port) = match text.strip_prefix('[') {
         Some(_) => match text.split_once(']') {
             Some((_, "")) => return Ok((text, None)),
@@ -139,7 +139,7 @@ fn split_port(text: &str) -> Result<(&str, Option<u16>), InvalidOrigin> {
     Ok((host, Some(port)))
 }
 
-fn parse_host(text: &str) -> Result<Host, InvalidOrigin> {
+pub(crate) fn parse_host(text: &str) -> Result<Host, InvalidOrigin> {
     if let Some(inner) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
         let address: Ipv6Addr = inner.parse().map_err(|_| InvalidOrigin::Host)?;
         // An IPv4-mapped address is another spelling of an IPv4 address.

@@ -150,7 +150,18 @@ impl Row {
                 | Cause::ProxyAuthentication
                 | Cause::PinMismatch
                 | Cause::ConnectionStale
-                | Cause::PoolExhausted,
+                | Cause::PoolExhausted
+                // Of SSH only.
+                | Cause::HostKeyUnknown
+                | Cause::HostKeyRevoked
+                | Cause::HostCertificateInvalid
+                | Cause::LoginRefused
+                | Cause::CredentialExpired
+                | Cause::CredentialNotYetValid
+                | Cause::ChannelRefused
+                | Cause::EnvironmentRefused
+                | Cause::KeepaliveTimeout
+                | Cause::Disconnected,
             )
             | None => {
                 if evidence.response_started() {

@@ -102,7 +102,12 @@ impl Attempt {
 
     /// Notes that the stage which was entered took this long.
     pub(crate) fn passed(&mut self, since: Instant) {
-        self.timings.push(StageTiming { stage: self.stage, micros: micros(since.elapsed()) });
+        self.passed_in(since.elapsed());
+    }
+
+    /// Notes that the stage which was entered took this long, where its end was known later.
+    pub(crate) fn passed_in(&mut self, time: Duration) {
+        self.timings.push(StageTiming { stage: self.stage, micros: micros(time) });
     }
 
     /// Carries out a stage within its deadline.
@@ -156,7 +161,18 @@ impl Attempt {
         origin: &Origin,
         deadline: Duration,
     ) -> Result<Vec<IpAddr>, SetupFailure> {
-        let name = match origin.host() {
+        self.resolve_host(resolver, origin.host(), origin.port(), deadline).await
+    }
+
+    /// Resolves a host; a literal address is its own answer.
+    pub(crate) async fn resolve_host(
+        &mut self,
+        resolver: &Resolver,
+        host: &Host,
+        port: u16,
+        deadline: Duration,
+    ) -> Result<Vec<IpAddr>, SetupFailure> {
+        let name = match host {
             Host::Address(address) => return Ok(vec![*address]),
             Host::Name(name) => name,
         };
@@ -164,7 +180,7 @@ impl Attempt {
             let mut found = Vec::new();
             match resolver {
                 Resolver::System => {
-                    let answers = tokio::net::lookup_host((name.as_str(), origin.port())).await?;
+                    let answers = tokio::net::lookup_host((name.as_str(), port)).await?;
                     found.extend(answers.map(|answer| answer.ip()));
                 }
                 Resolver::Fixed(names) => found.extend(names.get(name).into_iter().flatten()),
@@ -218,6 +234,8 @@ pub(crate) const fn is_worth_another_attempt(cause: Cause) -> bool {
         | Cause::TlsFailed
         | Cause::ConnectionStale
         | Cause::ProxyRefused
+        | Cause::KeepaliveTimeout
+        | Cause::Disconnected
         | Cause::LocalIo => true,
         Cause::NameNotFound
         | Cause::AddressDenied
@@ -235,7 +253,15 @@ pub(crate) const fn is_worth_another_attempt(cause: Cause) -> bool {
         | Cause::ProxyAuthentication
         | Cause::PinMismatch
         | Cause::PoolExhausted
-        | Cause::ContentNotStored => false,
+        | Cause::ContentNotStored
+        | Cause::HostKeyUnknown
+        | Cause::HostKeyRevoked
+        | Cause::HostCertificateInvalid
+        | Cause::LoginRefused
+        | Cause::CredentialExpired
+        | Cause::CredentialNotYetValid
+        | Cause::ChannelRefused
+        | Cause::EnvironmentRefused => false,
     }
 }
 

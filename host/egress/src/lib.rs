@@ -16,7 +16,7 @@
 //!
 //! Rooms: [`address`] (which addresses may be dialled), [`trust`] (which certificates are believed),
 //! [`guard`] (recognising secrets), [`inject`] (attaching them), [`pins`] (certificates that
-//! are expected), [`http`].
+//! are expected), [`http`], [`ssh`] (which has steps of its own, and the same rule about the last one).
 
 pub mod address;
 mod dial;
@@ -24,6 +24,7 @@ pub mod guard;
 pub mod http;
 pub mod inject;
 pub mod pins;
+pub mod ssh;
 pub mod trust;
 
 pub use self::http::{
