@@ -150,3 +150,26 @@ fn a_release_survives_a_death_at_every_step() {
     }
     panic!("it never ends");
 }
+
+#[test]
+fn an_announced_switch_is_settled_by_the_link() {
+    let check = |announced: &str, again: &str| {
+        let host = Host::new();
+        for id in ["r1", "r2"] {
+            assert!(next(&host.release(id, &archive(if id == "r1" { "one" } else { "two" })), None).success);
+        }
+        // As a death leaves it behind the announcement: the link is at r2.
+        std::fs::write(host.path(".proofport/pending"), format!("rollback-ppdied {announced}\n")).unwrap();
+        let died = host.rollback(announced, "ppdied");
+        assert_eq!(reconcile(&died).success, announced == "r2");
+        // Others switch on before it comes again.
+        assert!(next(&host.rollback("r1", "ppa"), None).success);
+        assert!(next(&host.rollback(if announced == "r1" { "r2" } else { "r1" }, "ppb"), None).success);
+        assert!(next(&died, None).success);
+        assert_eq!(host.version().as_deref(), Some(again), "{announced}");
+    };
+    // It had happened, so that it does not happen again.
+    check("r2", "one");
+    // It had not, and it does now.
+    check("r1", "one");
+}

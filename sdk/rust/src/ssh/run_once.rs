@@ -87,8 +87,8 @@ pub fn queries(manifest: Manifest) -> Manifest {
 pub enum Ending {
     /// With this exit status.
     Exit(u8),
-    /// By the signal of this number. SIGINT and SIGPIPE may be shown as an exit with 128 more, since
-    /// shells do not report them.
+    /// By the signal of this number. Only where the remote's shell reports it, as dash does: SIGINT and
+    /// SIGPIPE, and any signal under bash, are shown as an exit with 128 more.
     Signal(u8),
 }
 
