@@ -2,8 +2,8 @@
 
 use crate::bindings::exports::proofport::connector::connector::Guest;
 use crate::{
-    Call, Effect, Evidence, Exchange, Fault, Manifest, Operation, Reason, ReconcileStep, Role, Step, Terms,
-    Verdict,
+    Call, Effect, Evidence, Exchange, Fault, Manifest, Operation, Reason, ReconcileStep, Response, Role,
+    Step, Terms, Verdict,
 };
 use std::marker::PhantomData;
 
@@ -67,9 +67,9 @@ fn settle_fault(fault: Fault, history: &[Exchange], is_read: impl FnOnce() -> bo
         };
     };
     let effect = history.iter().rfind(|exchange| exchange.role == Role::Effect);
-    let verdict = match effect.unwrap_or(last).http() {
-        Ok(response) => response.verdict(Terms::NONE),
-        Err(_) => Verdict::unknown(Reason::Unreadable),
+    let verdict = match &effect.unwrap_or(last).response {
+        Response::Http(response) => response.verdict(Terms::NONE),
+        Response::Ssh(response) => response.verdict(),
     };
     // The status says that it went well; only the result could not be read.
     let reason = if verdict.success { Reason::Unreadable } else { verdict.reason };

@@ -39,6 +39,7 @@ mod encode;
 mod fault;
 mod request;
 mod response;
+pub mod ssh;
 mod table;
 mod verdict;
 
