@@ -9,7 +9,8 @@ use proofport_core::contract::Outcome;
 use proofport_core::evidence::Cause;
 use proofport_core::exchange::SshExit;
 use proofport_core::ssh::SshRow;
-use std::sync::Arc;
+use proofport_egress::{Watch, WirePoint};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Runs the script and compares. A claim is sound when `rejected` means that the server ran nothing, and
@@ -145,4 +146,32 @@ async fn a_stop_is_confirmed_by_the_end_that_it_brings() {
     };
     check(&[Success], true, SshRow::Signal, Some(true)).await;
     check(&[Success], false, SshRow::Cancelled, None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_point_on_the_wire_is_told() {
+    #[derive(Default)]
+    struct Points(Mutex<Vec<WirePoint>>);
+    impl Watch for Points {
+        fn at(&self, point: WirePoint) {
+            self.0.lock().unwrap().push(point);
+        }
+    }
+    let peer = Peer::start(Script::new(&[Success])).await;
+    let loaded = connect(&target(peer.port, &peer.key), &password(), 100).await.result.unwrap();
+    let points = Arc::new(Points::default());
+    let watch: Arc<dyn Watch> = Arc::clone(&points) as Arc<dyn Watch>;
+    let mut options = options();
+    options.stop_first = stop_first();
+    let out = Arc::clone(&points);
+    let cancel = async move {
+        while !out.0.lock().unwrap().contains(&WirePoint::LastByteOut) {
+            tokio::task::yield_now().await;
+        }
+    };
+    loaded.exchange(&options, watch, cancel, None).await;
+    // Input waits for the server's word, which is the first that comes in.
+    let expected =
+        [WirePoint::FirstByteOut, WirePoint::FirstByteIn, WirePoint::LastByteOut, WirePoint::LastByteIn];
+    assert_eq!(*points.0.lock().unwrap(), expected);
 }

@@ -6,6 +6,7 @@ use proofport_core::evidence::Cause;
 use proofport_core::exchange::{SshCommand, SshExit};
 use proofport_core::ssh::SshRow;
 use proofport_egress::ssh::{SshEgress, SshOutgoing, StopFirst};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,11 +63,16 @@ async fn accounts_may_run_something_else_or_nothing() {
     assert_eq!(ran.cause(), Some(Cause::ChannelRefused), "{:?}", ran.attempts);
 }
 
+/// A script that tells that it runs by a file, and runs for as long as the file is there.
+fn lasting(file: &Path) -> String {
+    format!(": > '{0}'; while [ -e '{0}' ]; do sleep 0.1; done", file.display())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_server_leaves_the_command_unknown() {
     let world = World::new();
     let began = world.shop.path("began");
-    let script = format!("echo began; : > {}; exec sleep 600", began.display());
+    let script = format!("echo began; {}", lasting(&began));
     let outgoing = SshOutgoing::prepare(&sh(&script), Arc::clone(&world.credential)).unwrap();
     let setup = SshEgress::new().connect(&world.target, outgoing, crate::world::now(), 1).await;
     let loaded = setup.result.unwrap();
@@ -90,7 +96,7 @@ async fn a_cancellation_closes_and_may_ask_first() {
     let world = World::new();
     let check = async |script: &str, stop: Option<Duration>, row: SshRow, confirmed: Option<bool>| {
         let began = world.shop.path(&format!("began-{}-{}", script.len(), stop.is_some()));
-        let script = format!(": > '{}'; {script}", began.display());
+        let script = format!("{script} {}", lasting(&began));
         let outgoing = SshOutgoing::prepare(&sh(&script), Arc::clone(&world.credential)).unwrap();
         let setup = SshEgress::new().connect(&world.target, outgoing, crate::world::now(), 1).await;
         let loaded = setup.result.unwrap();
@@ -111,14 +117,14 @@ async fn a_cancellation_closes_and_may_ask_first() {
         assert_eq!(SshRow::of(&evidence), row, "{script}: {evidence:?}");
         assert_eq!(evidence.stop_confirmed, confirmed, "{script}: {evidence:?}");
     };
-    check("exec sleep 600", None, SshRow::Cancelled, None).await;
+    check("", None, SshRow::Cancelled, None).await;
     // sshd passes a signal on only from a process that is separated from the privileged one, which it is
     // not for root.
     if rustix::process::getuid().is_root() {
-        check("exec sleep 600", Some(Duration::from_millis(300)), SshRow::Cancelled, Some(false)).await;
+        check("", Some(Duration::from_millis(300)), SshRow::Cancelled, Some(false)).await;
     } else {
-        check("exec sleep 600", Some(Duration::from_secs(20)), SshRow::Signal, Some(true)).await;
+        check("", Some(Duration::from_secs(20)), SshRow::Signal, Some(true)).await;
     }
-    let stubborn = "trap '' TERM; : ; sleep 600 & wait; exec sleep 600";
+    let stubborn = "trap '' TERM;";
     check(stubborn, Some(Duration::from_millis(300)), SshRow::Cancelled, Some(false)).await;
 }

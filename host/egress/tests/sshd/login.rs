@@ -142,9 +142,41 @@ async fn variables_are_set_or_nothing_runs() {
     let ran = world.run(with("PROOF_A", "it's $HOME\n")).await;
     assert_eq!(ran.exchange().response.as_ref().unwrap().stdout, b"it's $HOME\n");
     assert_eq!(ran.attempts[0].stage, Stage::Env);
+    let passed: Vec<Stage> = ran.attempts[0].timings.iter().map(|timing| timing.stage).collect();
+    let before = [Stage::AddressCheck, Stage::TcpConnect, Stage::Transport, Stage::HostVerified];
+    assert_eq!(passed, [&before[..], &[Stage::UserAuth, Stage::ChannelOpen, Stage::Env]].concat());
     let ran = world.run(with("OTHER", "x")).await;
     assert_eq!(ran.cause(), Some(Cause::EnvironmentRefused));
     assert_eq!((ran.attempts.len(), ran.attempts[0].stage), (1, Stage::Env));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_private_key_does_not_come_back_in_output() {
+    let shop = Workshop::new();
+    let mut authorized = String::new();
+    for (name, kind) in KINDS {
+        authorized.push_str(&shop.key(name, kind, ""));
+        authorized.push_str(&shop.key(&format!("{name}-locked"), kind, "correct horse"));
+    }
+    let sshd = Sshd::start(&shop, "main", &authorized, "");
+    let target = target(sshd.port, pinned(&sshd.host_key));
+    for (name, _) in KINDS {
+        for (file, passphrase) in [(name.to_owned(), None), (format!("{name}-locked"), Some("correct horse"))]
+        {
+            let credential = key_credential(&shop, &file, passphrase, None);
+            let path = shop.path(&file);
+            for (script, withheld) in [
+                (format!("cat '{}'", path.display()), true),
+                (format!("sed 's/^/  /' '{}' >&2", path.display()), true),
+                (format!("cat '{}.pub'", path.display()), false),
+            ] {
+                let ran = exec(&target, sh(&script), Arc::clone(&credential), &options(), None).await;
+                let exchange = ran.exchange();
+                assert_eq!(exchange.evidence.withheld, withheld, "{script}: {:?}", exchange.evidence);
+                assert_eq!(exchange.response.is_none(), withheld, "{script}");
+            }
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
