@@ -20,6 +20,7 @@ use proofport_core::id::{Name, OperationName, RequestId};
 use proofport_core::state::{IllegalEvent, State};
 use proofport_core::time::UnixMillis;
 use proofport_egress::HttpEgress;
+use proofport_egress::ssh::SshEgress;
 use proofport_journal::{Batch, BodyKind, Journal, JournalError, Recorded, Room};
 use proofport_vault::{State as VaultState, Vault};
 use std::collections::{HashMap, HashSet};
@@ -32,8 +33,10 @@ pub struct Parts {
     pub journal: Journal,
     /// The secrets.
     pub vault: Arc<RwLock<Vault>>,
-    /// The way out.
+    /// The way out over HTTP.
     pub egress: HttpEgress,
+    /// The way out over SSH.
+    pub ssh_egress: SshEgress,
     /// The admin's bindings.
     pub connections: HashMap<Name, Arc<Connection>>,
     /// Time.
@@ -48,6 +51,7 @@ pub(crate) struct Inner {
     pub(crate) journal: Journal,
     pub(crate) vault: Arc<RwLock<Vault>>,
     pub(crate) egress: HttpEgress,
+    pub(crate) ssh_egress: SshEgress,
     pub(crate) connections: HashMap<Name, Arc<Connection>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
@@ -134,11 +138,12 @@ impl Broker {
     /// # Errors
     /// When the journal can't be read or written, or holds what can't have happened.
     pub async fn start(parts: Parts) -> Result<Self, StartError> {
-        let Parts { journal, vault, egress, connections, clock, entropy, probe } = parts;
+        let Parts { journal, vault, egress, ssh_egress, connections, clock, entropy, probe } = parts;
         let inner = Arc::new(Inner {
             journal,
             vault,
             egress,
+            ssh_egress,
             connections,
             clock,
             entropy,

@@ -1,6 +1,7 @@
 //! An admin's binding, checked: an approved connector with its config, targets, credentials and
 //! limits.
 
+use crate::ssh::SshBinding;
 use proofport_core::contract::{InjectionMode, Repeat, Role};
 use proofport_core::digest::Digest;
 use proofport_core::id::Name;
@@ -8,6 +9,8 @@ use proofport_core::manifest::{Contract, Manifest, Operation};
 use proofport_core::origin::Origin;
 use proofport_core::proxy_status::Hop as HopName;
 use proofport_core::secret::Secret;
+use proofport_core::ssh::SshHost;
+use proofport_egress::ssh::SshInjection;
 use proofport_egress::{AddressPolicy, Injection, Pins, Trust};
 use proofport_sandbox::Connector;
 use std::collections::BTreeMap;
@@ -31,8 +34,10 @@ pub struct Declaration {
     pub manifest: Arc<Manifest>,
     /// Canonical JSON of its config.
     pub config: String,
-    /// Where it may go; the first is the default. Never empty.
+    /// Where its HTTP requests may go; the first is the default. Empty only where it has SSH hosts.
     pub origins: Vec<Origin>,
+    /// Where its execs may go.
+    pub ssh: Option<SshBinding>,
     /// Where a redirect of an effect may be followed to.
     pub redirect_origins: Vec<Origin>,
     /// What its TLS trusts.
@@ -120,7 +125,7 @@ pub struct Binding {
     pub place: Place,
 }
 
-/// Where a secret goes in an HTTP request, or in the connection under it.
+/// Where a secret goes in an HTTP request, or in the connection under an exchange.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// `Authorization: Bearer`.
@@ -151,6 +156,17 @@ pub enum Place {
     },
     /// The TLS handshake; the secret is a PEM text with certificates and their key.
     ClientCertificate,
+    /// An SSH login by a private key in OpenSSH's format.
+    SshKey {
+        /// The secret that decrypts it, if it is encrypted.
+        passphrase: Option<Name>,
+        /// The line of the user certificate that goes with it. Not secret.
+        certificate: Option<String>,
+    },
+    /// An SSH login by a password.
+    SshPassword,
+    /// An SSH login that answers a prompt.
+    SshKeyboardInteractive,
 }
 
 impl Place {
@@ -164,12 +180,15 @@ impl Place {
             Self::Query { .. } => InjectionMode::HttpQuery,
             Self::SigV4 { .. } => InjectionMode::AwsSigv4,
             Self::ClientCertificate => InjectionMode::TlsClientCertificate,
+            Self::SshKey { .. } => InjectionMode::SshKey,
+            Self::SshPassword => InjectionMode::SshPassword,
+            Self::SshKeyboardInteractive => InjectionMode::SshKeyboardInteractive,
         }
     }
 
-    /// The secret, ready to be attached.
-    pub(crate) fn inject(&self, secret: Secret) -> Injection {
-        match self {
+    /// The secret, ready to be attached to an HTTP request; none where it logs in over SSH.
+    pub(crate) fn inject(&self, secret: Secret) -> Option<Injection> {
+        Some(match self {
             Self::Bearer => Injection::Bearer(secret),
             Self::Basic { user } => Injection::Basic { user: user.clone(), password: secret },
             Self::Header { name } => Injection::Header { name: name.clone(), secret },
@@ -182,7 +201,25 @@ impl Place {
                 service: service.clone(),
             },
             Self::ClientCertificate => Injection::ClientCertificate(secret),
-        }
+            Self::SshKey { .. } | Self::SshPassword | Self::SshKeyboardInteractive => return None,
+        })
+    }
+
+    /// The secret, ready to log in over SSH; none where it is for HTTP.
+    pub(crate) fn login(&self, secret: Secret, passphrase: Option<Secret>) -> Option<SshInjection> {
+        Some(match self {
+            Self::SshKey { passphrase: _, certificate } => {
+                SshInjection::Key { key: secret, passphrase, certificate: certificate.clone() }
+            }
+            Self::SshPassword => SshInjection::Password(secret),
+            Self::SshKeyboardInteractive => SshInjection::KeyboardInteractive(secret),
+            Self::Bearer
+            | Self::Basic { .. }
+            | Self::Header { .. }
+            | Self::Query { .. }
+            | Self::SigV4 { .. }
+            | Self::ClientCertificate => return None,
+        })
     }
 }
 
@@ -265,6 +302,11 @@ impl Connection {
             contract.repeat = Repeat::None;
         }
         contract
+    }
+
+    /// The SSH hosts; empty where there are none.
+    pub(crate) fn ssh_hosts(&self) -> &[SshHost] {
+        self.ssh.as_ref().map_or(&[], |ssh| &ssh.hosts)
     }
 
     pub(crate) fn config_digest(&self) -> Digest {

@@ -2,16 +2,16 @@
 //! schema, the deliverable bytes under the leak guard.
 
 use crate::connection::Connection;
+use crate::exchange::Exchanged;
 use crate::run::Run;
 use proofport_core::classify::{Judgement, Reading, judge};
 use proofport_core::contract::{Outcome, Role};
 use proofport_core::decide::{Input, Judged};
 use proofport_core::digest::Digest;
 use proofport_core::event::ResultFacts;
-use proofport_core::evidence::{Cause, HttpEvidence};
+use proofport_core::evidence::{Cause, Evidence, HttpEvidence};
 use proofport_core::exchange::{Exchange, HttpRequest, Request, Send};
 use proofport_core::verdict::{Step, Verdict};
-use proofport_egress::HttpExchange;
 use proofport_journal::{Body, BodyKind};
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ impl Run {
         if let Some(followed) = self.follow(&connection, &exchange) {
             return followed;
         }
-        let evidence = exchange.evidence;
-        let reading = if exchange.response.is_none() {
+        let evidence = exchange.evidence();
+        let reading = if exchange.response().is_none() {
             // The guard withheld it: nobody reads it, and the status alone speaks.
             Reading::Withheld
         } else {
@@ -44,7 +44,7 @@ impl Run {
     /// Judges a read by the connector's verdict, or by its fault, on the newest complete answer.
     pub(crate) fn judge_read(&mut self, read: Result<Verdict, String>) -> Input {
         let newest = self.state.queries.last().map(|query| query.evidence.clone());
-        let evidence = newest.unwrap_or_else(|| HttpEvidence::nothing_seen(Cause::LocalIo));
+        let evidence = newest.unwrap_or_else(|| HttpEvidence::nothing_seen(Cause::LocalIo).into());
         let reading = match read {
             Ok(verdict) => Reading::Verdict(verdict),
             Err(fault) => Reading::Faulted(fault),
@@ -53,12 +53,12 @@ impl Run {
     }
 
     /// Judges a read whose newest answer nobody may read, or that has none.
-    pub(crate) fn judge_unread(&mut self, evidence: HttpEvidence) -> Input {
-        let reading = if evidence.withheld { Reading::Withheld } else { Reading::None };
+    pub(crate) fn judge_unread(&mut self, evidence: Evidence) -> Input {
+        let reading = if evidence.withheld() { Reading::Withheld } else { Reading::None };
         self.read_judged(evidence, reading)
     }
 
-    fn read_judged(&mut self, evidence: HttpEvidence, reading: Reading) -> Input {
+    fn read_judged(&mut self, evidence: Evidence, reading: Reading) -> Input {
         let Some(connection) = self.scratch.connection.clone() else { return Input::Recovered };
         Input::ReadJudged(Box::new(self.judged(&connection, evidence, reading)))
     }
@@ -66,7 +66,7 @@ impl Run {
     pub(crate) fn judged(
         &mut self,
         connection: &Arc<Connection>,
-        evidence: HttpEvidence,
+        evidence: Evidence,
         reading: Reading,
     ) -> Judged {
         let withheld = matches!(reading, Reading::Withheld);
@@ -112,7 +112,8 @@ impl Run {
 
     /// A complete 307 or 308 to an origin that the connection lists for that sends the effect on, with its
     /// method and content. Whatever else it says is an answer.
-    fn follow(&mut self, connection: &Connection, exchange: &HttpExchange) -> Option<Input> {
+    fn follow(&mut self, connection: &Connection, exchanged: &Exchanged) -> Option<Input> {
+        let Exchanged::Http(exchange) = exchanged else { return None };
         let to = exchange.redirect.as_ref()?;
         // A copy that was sent before may have been carried out.
         let known = !exchange.evidence.may_be_repeated && connection.redirect_origins.contains(&to.origin);

@@ -8,8 +8,10 @@
 mod ask;
 mod broker;
 mod cancel;
+mod connect;
 mod connection;
 mod content;
+mod exchange;
 mod host;
 mod intent;
 mod judge;
@@ -20,6 +22,7 @@ mod proxy;
 mod reconcile;
 mod refuse;
 mod run;
+mod ssh;
 mod validate;
 
 pub use broker::{Broker, CallRequest, Delivery, Parts, ReadError, StartError};
@@ -28,3 +31,4 @@ pub use host::{Clock, Entropy, SystemClock, SystemEntropy};
 pub use intent::Caller;
 pub use probe::{NoProbe, Point, Probe};
 pub use reconcile::ReconcileError;
+pub use ssh::{SshBinding, SshJumpBinding};

@@ -1,7 +1,9 @@
 //! From authorisation to the dispatch boundary: queries, and a verified connection with the effect
 //! loaded.
 
+use crate::connect::Newness;
 use crate::connection::Connection;
+use crate::exchange::{Exchanged, Ready};
 use crate::refuse;
 use crate::run::Run;
 use crate::validate::MOST_STEPS;
@@ -9,25 +11,23 @@ use proofport_core::code::Code;
 use proofport_core::contract::{Repeat, Role};
 use proofport_core::decide::{Input, Readiness};
 use proofport_core::event::{KeyUse, QueryFacts, QueryPurpose, StopDetail};
-use proofport_core::evidence::{Cause, HttpEvidence, PeerIdentity};
-use proofport_core::exchange::{Exchange, Header, HttpRequest, Request, Response, Send};
+use proofport_core::evidence::{Cause, Evidence, HttpEvidence, PeerIdentity};
+use proofport_core::exchange::{Exchange, Header, Request, Send};
 use proofport_core::id::IdempotencyKey;
+use proofport_core::ssh::SshEvidence;
 use proofport_core::state::State;
 use proofport_core::time::UnixMillis;
 use proofport_core::verdict::Step;
-use proofport_egress::{
-    Credential, Guard, HttpExchange, HttpTarget, Loaded, Outgoing, PoolLimits, SetupDeadlines,
-};
+use proofport_egress::Guard;
 use proofport_journal::{Body, BodyKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 /// A verified connection with a request on it.
 pub(crate) struct Connected {
-    pub(crate) loaded: Loaded,
+    pub(crate) ready: Ready,
     pub(crate) peer: PeerIdentity,
-    pub(crate) request: HttpRequest,
+    pub(crate) request: Request,
     /// How it came about.
     pub(crate) inputs: Vec<Input>,
 }
@@ -69,32 +69,32 @@ impl Run {
 
     async fn query(&mut self, connection: &Arc<Connection>, send: Send) -> Vec<Input> {
         let purpose = if self.is_read() { QueryPurpose::Read } else { QueryPurpose::Prepare };
-        let Connected { loaded, peer, request, mut inputs } = match self.connect(connection, &send, &[]).await
+        let Connected { ready, peer, request, mut inputs } = match self.connect(connection, &send, &[]).await
         {
             Ok(connected) => connected,
             Err(inputs) => return inputs,
         };
         let fingerprint = send.request.fingerprint();
-        let queried = |evidence| {
+        let queried = |evidence: Evidence| {
             let facts = QueryFacts { purpose, request: fingerprint, peer: peer.clone(), evidence };
             Input::Queried(Box::new(facts))
         };
         // In case nobody waits for its end.
         self.scratch.seen.append(&mut inputs);
-        self.scratch.seen.push(queried(HttpEvidence::nothing_seen(Cause::Cancelled)));
+        let unseen = match &ready {
+            Ready::Http(_) => HttpEvidence::nothing_seen(Cause::Cancelled).into(),
+            Ready::Ssh(_) => SshEvidence::nothing_seen(Cause::Cancelled).into(),
+        };
+        self.scratch.seen.push(queried(unseen));
         self.scratch.asked.store(true, Ordering::Relaxed);
-        let exchange = self.exchange_query(loaded).await;
-        let evidence = exchange.evidence.clone();
+        let exchange = self.exchange_query(ready).await;
+        let evidence = exchange.evidence();
         self.scratch.seen.pop();
         let mut inputs = std::mem::take(&mut self.scratch.seen);
         inputs.push(queried(evidence.clone()));
-        match exchange.response {
-            Some(response) if evidence.completion.is_some() => {
-                self.scratch.history.push(Exchange {
-                    role: Role::Query,
-                    request: Request::Http(request),
-                    response: Response::Http(response),
-                });
+        match exchange.response() {
+            Some(response) if evidence.complete() => {
+                self.scratch.history.push(Exchange { role: Role::Query, request, response });
                 self.scratch.exchange = None;
             }
             Some(_) | None => inputs.push(self.query_failed(purpose, &evidence)),
@@ -102,22 +102,25 @@ impl Run {
         inputs
     }
 
-    pub(crate) async fn exchange_query(&mut self, loaded: Loaded) -> HttpExchange {
+    pub(crate) async fn exchange_query(&mut self, ready: Ready) -> Exchanged {
         // A reconciliation's answers are for the connector, whatever the operation's are for.
-        let sink = if self.is_read() { self.storage(&loaded) } else { None };
-        let mut exchange = loaded.exchange(&self.exchange_options(Role::Query), Arc::new(()), sink).await;
+        let sink = if self.is_read() { self.storage(&ready) } else { None };
+        let mut exchange = ready.exchange(&self.exchange_options(Role::Query), Arc::new(()), sink).await;
         self.screen(&mut exchange);
         self.note(&exchange);
         exchange
     }
 
     /// A query without a usable answer: the end of a read, or of a call before its effect.
-    fn query_failed(&mut self, purpose: QueryPurpose, evidence: &HttpEvidence) -> Input {
+    fn query_failed(&mut self, purpose: QueryPurpose, evidence: &Evidence) -> Input {
         match purpose {
             QueryPurpose::Read => self.judge_unread(evidence.clone()),
             QueryPurpose::Prepare | QueryPurpose::Reconcile => refuse::refused(
                 Code::PreparationFailed,
-                StopDetail::Query { cause: evidence.cause, status: evidence.status },
+                StopDetail::Query {
+                    cause: evidence.cause(),
+                    status: evidence.http().and_then(|http| http.status),
+                },
             ),
         }
     }
@@ -128,7 +131,7 @@ impl Run {
         let extra = key_header(&self.scratch.contract.as_ref().map(|c| c.repeat.clone()), key.as_ref());
         let mut inputs = Vec::new();
         let mut dead = 0;
-        let Connected { loaded, peer, request, .. } = loop {
+        let Connected { ready, peer, request, .. } = loop {
             let first = count_attempts(&self.state, &inputs).saturating_add(1);
             let connected = self.connect_as(connection, &send, &extra, dead > 0, first).await;
             let mut connected = match connected {
@@ -142,7 +145,7 @@ impl Run {
             // The last look before the dispatch is made durable: until then a dead connection is a
             // failure of setup, and from then on nothing is.
             let attempts = count_attempts(&self.state, &inputs);
-            let found = connected.loaded.found_dead(attempts.saturating_add(1));
+            let found = connected.ready.found_dead(attempts.saturating_add(1));
             let Some(found) = found else { break connected };
             inputs.push(Input::Connected(vec![found]));
             dead += 1;
@@ -161,7 +164,6 @@ impl Run {
             inputs.push(refuse::refused(Code::VaultLocked, StopDetail::None));
             return inputs;
         }
-        let request = Request::Http(request);
         let fingerprint = request.fingerprint();
         // What is stored is what is sent, should it ever be sent again.
         if let Ok(bytes) = serde_json::to_vec(&request) {
@@ -170,7 +172,7 @@ impl Run {
         let limits = connection.limits;
         let now = self.inner.now();
         let lease_millis = millis(limits.deadline).saturating_add(millis(limits.connect) * 4);
-        let ready = Readiness {
+        let readiness = Readiness {
             request: fingerprint,
             peer,
             // A later attempt never renews the remote's memory: the first use counts.
@@ -181,8 +183,8 @@ impl Run {
             lease_millis,
             follows: self.scratch.follows.clone(),
         };
-        self.scratch.loaded = Some((loaded, request));
-        inputs.push(Input::Ready(Box::new(ready)));
+        self.scratch.loaded = Some((ready, request));
+        inputs.push(Input::Ready(Box::new(readiness)));
         inputs
     }
 
@@ -212,67 +214,12 @@ impl Run {
         fresh: bool,
         first: u32,
     ) -> Result<Connected, Vec<Input>> {
-        let request = match &send.request {
-            Request::Http(request) => request.clone(),
-            Request::Ssh(_) => {
-                return Err(vec![refuse::breach("an SSH exec on a connection without SSH hosts")]);
+        match &send.request {
+            Request::Http(request) => {
+                self.connect_http(connection, send, request, extra, Newness { fresh, first }).await
             }
-        };
-        if let Some(refused) = over_limit(connection, &request) {
-            return Err(vec![refused]);
-        }
-        self.describe(&request, &send.summary);
-        let credential = self.credential_for(connection, &send.request).map_err(|input| vec![*input])?;
-        let outgoing = Outgoing::prepare(&request, extra, credential.as_deref(), self.inner.clock.now())
-            .map_err(|unsendable| vec![refuse::breach(&unsendable.to_string())])?;
-        if credential.is_some() {
-            self.guard_against(outgoing.guard());
-        }
-        let proxy = self.proxy(connection).map_err(|input| vec![*input])?;
-        let limits = connection.limits;
-        let none = Repeat::None;
-        let repeat = self.scratch.contract.as_ref().map_or(&none, |contract| &contract.repeat);
-        let target = HttpTarget {
-            connection: connection.name.to_string(),
-            origin: request.origin.clone(),
-            trust: connection.trust.clone(),
-            pins: connection.pins.clone(),
-            identity: credential.as_deref().and_then(Credential::client_identity).cloned(),
-            addresses: connection.addresses.clone(),
-            proxy,
-            // A graceful end can race a request that is queued, so what nothing may repeat stays on HTTP/1.1.
-            http2: send.role == Role::Query || repeat.is_repeatable(),
-            fresh: fresh || connection.fresh.wants(send.role, repeat),
-            pool: PoolLimits { per_origin: limits.connections_per_origin, idle: limits.idle },
-            deadlines: SetupDeadlines {
-                dns: limits.connect,
-                tcp_connect: limits.connect,
-                tls: limits.connect,
-                pool: limits.connect,
-                tunnel: limits.connect,
-                overall: limits.deadline,
-            },
-            setup_attempts: limits.setup_attempts,
-        };
-        let since = Instant::now();
-        let setup = self.inner.egress.connect(&target, first).await;
-        self.scratch.setup_took = since.elapsed();
-        let mut inputs = vec![Input::Connected(setup.attempts)];
-        let ready = match setup.result {
-            Ok(ready) => ready,
-            Err(failure) => {
-                self.scratch.protected.cause_chain = vec![failure.detail.clone()];
-                inputs.push(refuse::setup(&failure));
-                return Err(inputs);
-            }
-        };
-        let peer = ready.peer().clone();
-        match ready.load(outgoing) {
-            Ok(loaded) => Ok(Connected { loaded, peer, request, inputs }),
-            Err(wrong) => {
-                inputs.push(refuse::breach(&wrong.to_string()));
-                Err(inputs)
-            }
+            // A key that travels in a header has no place in an exec; a connector puts its own there.
+            Request::Ssh(exec) => self.connect_ssh(connection, send, exec, first).await,
         }
     }
 
@@ -282,20 +229,16 @@ impl Run {
             self.scratch.guards.push(guard);
         }
     }
-
-    fn describe(&mut self, request: &HttpRequest, summary: &str) {
-        let protected = &mut self.scratch.protected;
-        protected.destination = Some(request.origin.to_string());
-        protected.method = Some(request.method.clone());
-        protected.path = Some(request.path.path().to_owned());
-        protected.summary = Some(summary.to_owned());
-    }
 }
 
-/// A refusal, where the request has more content than the connection allows.
-pub(crate) fn over_limit(connection: &Connection, request: &HttpRequest) -> Option<Input> {
+/// A refusal, where the request has more content or input than the connection allows.
+pub(crate) fn over_limit(connection: &Connection, request: &Request) -> Option<Input> {
     let most = connection.limits.request_bytes;
-    let over = request.body.as_ref().is_some_and(|body| body.len() > most);
+    let content = match request {
+        Request::Http(request) => &request.body,
+        Request::Ssh(exec) => &exec.stdin,
+    };
+    let over = content.as_ref().is_some_and(|content| content.len() > most);
     over.then(|| refuse::refused(Code::PayloadLimit, StopDetail::OverLimit { limit: most as u64 }))
 }
 

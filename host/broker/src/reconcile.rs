@@ -15,7 +15,7 @@ use proofport_core::contract::{Outcome, Reason, Role, Source};
 use proofport_core::decide::{Input, Judged};
 use proofport_core::event::{EventKind, QueryFacts, QueryPurpose, ResultFacts};
 use proofport_core::evidence::{Cause, HttpEvidence};
-use proofport_core::exchange::{Exchange, Request, Response};
+use proofport_core::exchange::{Exchange, Request};
 use proofport_core::id::RequestId;
 use proofport_core::state::State;
 use proofport_core::verdict::{Step, Verdict};
@@ -42,7 +42,7 @@ pub enum ReconcileError {
     NotDeclared,
     /// The connection is gone or runs another module than the invocation was bound to.
     #[error(
-        "the connection is gone or its connector, config or origins have changed since; restore them to reconcile"
+        "the connection is gone or its connector, config, origins or SSH hosts have changed since; restore them to reconcile"
     )]
     BindingChanged,
     /// What the invocation sent is not in the journal.
@@ -110,6 +110,7 @@ impl Inner {
                 connection.connector.digest() == binding.connector
                     && connection.config_digest() == binding.config
                     && connection.origins == binding.origins
+                    && connection.ssh_hosts() == binding.ssh_hosts
             })
             .ok_or(ReconcileError::BindingChanged)?;
         let input = inner.journal.body(id, BodyKind::Input)?.ok_or(ReconcileError::RecordMissing)?;
@@ -124,7 +125,7 @@ impl Inner {
         let call = call_of(&state, &connection, canonical)?;
         let facts = facts_of(&state, request, inner.now());
         let mut run = Run::resume(Arc::clone(inner), Arc::clone(&connection), state)?;
-        run.guard_against_dispatched(&connection);
+        run.guard_against_dispatched(&connection).await;
         let verdict = run.ask_for_fate(&connection, &call, &facts).await?;
         run.check_ground(&verdict)?;
         if found(&verdict, settles_after, waited) != Outcome::Unknown {
@@ -186,7 +187,7 @@ impl Run {
                 Step::Send(send) => {
                     self.pin_newest_credential(connection, &send.request);
                     let connected = self.connect(connection, &send, &[]).await;
-                    let Connected { loaded, peer, request, inputs } = match connected {
+                    let Connected { ready, peer, request, inputs } = match connected {
                         Ok(connected) => connected,
                         Err(inputs) => {
                             // The attempts are kept; the stop is not this invocation's.
@@ -202,31 +203,27 @@ impl Run {
                     for input in inputs {
                         self.learn(input)?;
                     }
-                    let exchange = self.exchange_query(loaded).await;
+                    let exchange = self.exchange_query(ready).await;
                     let query = QueryFacts {
                         purpose: QueryPurpose::Reconcile,
                         request: send.request.fingerprint(),
                         peer,
-                        evidence: exchange.evidence.clone(),
+                        evidence: exchange.evidence(),
                     };
                     self.learn(Input::Queried(Box::new(query)))?;
-                    let Some(response) = exchange.response else {
+                    let Some(response) = exchange.response() else {
                         self.persist().await?;
                         return Err(nothing("a query got no complete answer that may be read".to_owned()));
                     };
-                    self.scratch.history.push(Exchange {
-                        role: Role::Query,
-                        request: Request::Http(request),
-                        response: Response::Http(response),
-                    });
+                    self.scratch.history.push(Exchange { role: Role::Query, request, response });
                 }
             }
         }
     }
 
     /// What was injected at dispatch may come back in an answer to a query.
-    fn guard_against_dispatched(&mut self, connection: &Connection) {
-        match self.dispatched_guard(connection) {
+    async fn guard_against_dispatched(&mut self, connection: &Connection) {
+        match self.dispatched_guard(connection).await {
             Ok(Some(guard)) => self.guard_against(guard),
             Ok(None) => {}
             // It can't be recognised any more, so nothing that the queries bring is handed out.
@@ -247,7 +244,7 @@ impl Run {
         if self.scratch.history.is_empty() {
             return nothing("the connector claimed something without asking");
         }
-        let refused = matches!(query.evidence.status, Some(401 | 403 | 407 | 408 | 421 | 425 | 429));
+        let refused = matches!(query.evidence.http_status(), Some(401 | 403 | 407 | 408 | 421 | 425 | 429));
         if refused || Ceiling::of(&query.evidence, &binding.contract) != Ceiling::Any {
             return nothing("the remote did not answer the question");
         }
@@ -257,7 +254,7 @@ impl Run {
     /// What the queries proved.
     fn reconciled(&mut self, connection: &Arc<Connection>, verdict: Verdict) -> Judged {
         let newest = self.state.queries.last().map(|query| query.evidence.clone());
-        let evidence = newest.unwrap_or_else(|| HttpEvidence::nothing_seen(Cause::LocalIo));
+        let evidence = newest.unwrap_or_else(|| HttpEvidence::nothing_seen(Cause::LocalIo).into());
         let (outcome, reading) =
             (verdict.outcome, self.held_to_schema(connection, Reading::Verdict(verdict)));
         let (code, output) = match reading {

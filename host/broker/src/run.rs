@@ -4,6 +4,7 @@ use crate::broker::Inner;
 use crate::cancel::{Cancelled, Entered};
 use crate::connection::Connection;
 use crate::content::Storage;
+use crate::exchange::{Exchanged, Ready};
 use crate::probe::Point;
 use crate::refuse;
 use proofport_core::call::Call;
@@ -14,14 +15,14 @@ use proofport_core::diagnostic::Protected;
 use proofport_core::digest::Digest;
 use proofport_core::due::{Effect, due};
 use proofport_core::event::{Accepted, Event, EventKind, Stop, StopDetail};
-use proofport_core::exchange::{Exchange, Request, Response};
+use proofport_core::exchange::{Exchange, Request};
 use proofport_core::id::{IdempotencyKey, RequestId};
 use proofport_core::manifest::Contract;
 use proofport_core::origin::Origin;
 use proofport_core::project::last_boundary;
 use proofport_core::state::{IllegalEvent, State};
 use proofport_core::verdict::Step;
-use proofport_egress::{ContentSink, ExchangeOptions, Guard, HttpExchange, Loaded, Watch, WirePoint};
+use proofport_egress::{Guard, Watch, WirePoint};
 use proofport_journal::{Batch, Body, BodyKind, JournalError};
 use serde_json::Value;
 use std::pin::pin;
@@ -70,7 +71,7 @@ pub(crate) struct Scratch {
     /// Whether a query has been handed to its transport.
     pub(crate) asked: Arc<AtomicBool>,
     /// A verified connection with the effect loaded.
-    pub(crate) loaded: Option<(Loaded, Request)>,
+    pub(crate) loaded: Option<(Ready, Request)>,
     /// How long setting its connection up took.
     pub(crate) setup_took: Duration,
     /// Where the effect was redirected to, and how often.
@@ -79,7 +80,7 @@ pub(crate) struct Scratch {
     /// Where the content of the newest answer was stored.
     pub(crate) storage: Option<Arc<Storage>>,
     /// The effect's exchange.
-    pub(crate) exchange: Option<HttpExchange>,
+    pub(crate) exchange: Option<Exchanged>,
     /// What recognises every secret that was injected in this invocation.
     pub(crate) guards: Vec<Arc<Guard>>,
     /// Whether a secret was injected that can't be recognised any more: then nothing is delivered.
@@ -213,7 +214,7 @@ impl Run {
             self.persist_then_act(effect).await?;
             let inputs = match effect {
                 Effect::Validate => vec![self.validate().await],
-                Effect::Authorize => vec![self.authorize()],
+                Effect::Authorize => vec![self.authorize().await],
                 Effect::Prepare => self.prepare_unless_cancelled().await,
                 Effect::Dispatch => vec![self.dispatch().await?],
                 Effect::Judge => vec![self.judge().await],
@@ -307,16 +308,16 @@ impl Run {
 
     /// Hands the effect to its transport. `DISPATCH_STARTED` is on disk.
     async fn dispatch(&mut self) -> Result<Input, RunError> {
-        let Some((loaded, request)) = self.scratch.loaded.take() else {
+        let Some((ready, request)) = self.scratch.loaded.take() else {
             // The loop only comes here with a loaded connection; without one nothing can leave.
             return Ok(Input::Recovered);
         };
         let options = self.exchange_options(Role::Effect);
         let probe = Arc::new(WireProbe(Arc::clone(&self.inner)));
-        let sink = self.storage(&loaded);
+        let sink = self.storage(&ready);
         let mut cancelled = self.cancelled.clone();
         let mut exchange = {
-            let mut exchange = pin!(loaded.exchange(&options, probe, sink));
+            let mut exchange = pin!(ready.exchange(&options, probe, sink));
             tokio::select! {
                 biased;
                 exchange = &mut exchange => exchange,
@@ -331,81 +332,12 @@ impl Run {
         };
         self.screen(&mut exchange);
         self.note(&exchange);
-        let evidence = exchange.evidence.clone();
-        if let Some(response) = &exchange.response {
-            self.scratch.history.push(Exchange {
-                role: Role::Effect,
-                request,
-                response: Response::Http(response.clone()),
-            });
+        let evidence = exchange.evidence();
+        if let Some(response) = exchange.response() {
+            self.scratch.history.push(Exchange { role: Role::Effect, request, response });
         }
         self.scratch.exchange = Some(exchange);
         Ok(Input::Exchanged(Box::new(evidence)))
-    }
-
-    /// Where the content of the next answer goes, if the operation has it stored. The egress searches it
-    /// for the secret of its own request; on the way to the disk it is searched for all others.
-    pub(crate) fn storage(&mut self, loaded: &Loaded) -> Option<Arc<dyn ContentSink>> {
-        let connection = self.scratch.connection.as_ref()?;
-        let operation = connection.manifest.operation(&self.state.accepted.operation.operation)?;
-        if !operation.stores_content {
-            return None;
-        }
-        let own = loaded.guard();
-        let others = self.scratch.guards.iter().filter(|guard| !Arc::ptr_eq(guard, &own)).cloned().collect();
-        let storage = Storage::new(Arc::clone(&self.inner), self.state.accepted.request_id, others);
-        self.scratch.storage = Some(Arc::clone(&storage));
-        Some(storage)
-    }
-
-    pub(crate) fn exchange_options(&self, role: Role) -> ExchangeOptions {
-        let limits = self.scratch.connection.as_ref().map(|connection| connection.limits).unwrap_or_default();
-        let kept = self
-            .scratch
-            .connection
-            .as_ref()
-            .and_then(|connection| connection.manifest.operation(&self.state.accepted.operation.operation))
-            .map(|operation| operation.kept_headers.clone())
-            .unwrap_or_default();
-        let hops = self.scratch.connection.as_ref().map(|connection| connection.trusted_hops.clone());
-        ExchangeOptions {
-            // One deadline for all of it; but a slow setup leaves the exchange at least half.
-            deadline: limits.deadline.saturating_sub(self.scratch.setup_took).max(limits.deadline / 2),
-            max_response_bytes: limits.response_bytes,
-            max_content_bytes: limits.content_bytes,
-            kept_headers: kept,
-            trusted_hops: hops.unwrap_or_default(),
-            copies_matter: role == Role::Effect
-                && self.scratch.connection.as_ref().is_none_or(|connection| !connection.no_repeating_hops),
-        }
-    }
-
-    /// The egress searched the answer for the secret of its own request; here it is searched for those
-    /// of the invocation's other requests. A find withholds it.
-    pub(crate) fn screen(&self, exchange: &mut HttpExchange) {
-        let clean = |bytes: &[u8]| self.scratch.guards.iter().all(|guard| guard.is_clean(bytes));
-        let evidence = &mut exchange.evidence;
-        if !evidence.proxy_status.iter().all(|entry| clean(entry.hop.as_str().as_bytes())) {
-            evidence.proxy_status.clear();
-        }
-        let named = &mut exchange.diagnostic.remote_request_id;
-        *named = named.take().filter(|id| clean(id.as_bytes()));
-        // It would be sent on, and stored.
-        exchange.redirect = exchange.redirect.take().filter(|to| clean(to.path.as_str().as_bytes()));
-        let Some(response) = &exchange.response else { return };
-        let headers = response.headers.iter().all(|header| clean(header.value.as_bytes()));
-        if !(headers && clean(&response.body)) {
-            exchange.response = None;
-            exchange.evidence.withheld = true;
-        }
-    }
-
-    /// What operators get to see of an exchange, beyond the evidence.
-    pub(crate) fn note(&mut self, exchange: &HttpExchange) {
-        let protected = &mut self.scratch.protected;
-        protected.cause_chain.clone_from(&exchange.diagnostic.cause_chain);
-        protected.remote_request_id.clone_from(&exchange.diagnostic.remote_request_id);
-        self.scratch.asked_delay = exchange.retry_after_seconds;
     }
 
     fn keep_protected(&mut self) {

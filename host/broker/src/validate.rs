@@ -4,6 +4,7 @@ use crate::connection::Connection;
 use crate::prepare::over_limit;
 use crate::refuse;
 use crate::run::Run;
+use crate::ssh::SshBinding;
 use jsonschema::error::ValidationErrorKind;
 use proofport_core::call::Call;
 use proofport_core::code::Code;
@@ -12,7 +13,6 @@ use proofport_core::decide::Input;
 use proofport_core::digest::Digest;
 use proofport_core::envelope::FieldPointer;
 use proofport_core::event::{Binding, StopDetail};
-use proofport_core::exchange::Request;
 use proofport_core::id::IdempotencyKey;
 use proofport_core::origin::Origin;
 use proofport_core::verdict::Step;
@@ -89,15 +89,8 @@ impl Run {
             ),
             Ok(Step::Settle(_)) => refuse::breach("a verdict before anything was sent"),
             Ok(Step::Send(send)) => {
-                match &send.request {
-                    Request::Http(request) => {
-                        if let Some(refused) = over_limit(&connection, request) {
-                            return refused;
-                        }
-                    }
-                    Request::Ssh(_) => {
-                        return refuse::breach("an SSH exec on a connection that has no SSH hosts");
-                    }
+                if let Some(refused) = over_limit(&connection, &send.request) {
+                    return refused;
                 }
                 // What was refused is not kept: its digest is, and nothing will ask for more.
                 let input = self.scratch.canonical.clone().into_bytes();
@@ -112,6 +105,7 @@ impl Run {
                     reference,
                     contract,
                     redirect_origins: connection.redirect_origins.clone(),
+                    ssh_hosts: connection.ssh_hosts().to_vec(),
                 }))
             }
             Err(fault) => refuse::fault(&fault),
@@ -123,6 +117,7 @@ impl Run {
         let texts =
             |origins: &[Origin]| origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         let (origins, redirects) = (texts(&connection.origins), texts(&connection.redirect_origins));
+        let hosts = connection.ssh.as_ref().map(|ssh| ssh.names().join(" ")).unwrap_or_default();
         let mut credentials = String::new();
         {
             let vault = self.inner.vault.read().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -145,6 +140,7 @@ impl Run {
                 origins.as_bytes(),
                 credentials.as_bytes(),
                 redirects.as_bytes(),
+                hosts.as_bytes(),
             ],
         )
     }
@@ -198,7 +194,7 @@ pub(crate) fn rules(connection: &Connection, call: &Call) -> Rules {
         origins: connection.origins.clone(),
         manifest: Arc::clone(&connection.manifest),
         operation: call.operation.clone(),
-        ssh_hosts: Vec::new(),
-        raw_commands: false,
+        ssh_hosts: connection.ssh.as_ref().map(SshBinding::names).unwrap_or_default(),
+        raw_commands: connection.ssh.as_ref().is_some_and(|ssh| ssh.raw_commands),
     }
 }

@@ -1,21 +1,22 @@
 //! The ceiling over a connector's verdict: what the transport proved limits what may be claimed.
 
 use crate::contract::Outcome;
-use crate::evidence::HttpEvidence;
+use crate::evidence::{Evidence, HttpEvidence};
 use crate::manifest::Contract;
 use crate::row::{Row, is_before_work};
+use crate::ssh;
 
 /// What a verdict may claim at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ceiling {
-    /// A complete final 2xx, 3xx or 4xx of the verified origin: anything.
+    /// A complete final 2xx, 3xx or 4xx of the verified origin, or exit status 0: anything.
     Any,
-    /// A complete refusal that an earlier copy of the request may have caused: no refusal, since that
-    /// copy may have been carried out.
+    /// A complete refusal that an earlier copy of the request may have caused, or a command that is known
+    /// to have finished and not how: no refusal, since it may have been carried out.
     NoRefusal,
-    /// A complete 5xx that the contract lists as sent before work: a refusal or less.
+    /// A complete 5xx, or an exit status, that the contract lists as sent before work: a refusal or less.
     Refusal,
-    /// A complete 5xx: committed without success, or unknown.
+    /// A complete 5xx, another exit status, a signal: committed without success, or unknown.
     Failure,
     /// No complete answer: unknown only. The connector is not even asked.
     Nothing,
@@ -24,7 +25,14 @@ pub enum Ceiling {
 impl Ceiling {
     /// The ceiling that this evidence sets under this contract.
     #[must_use]
-    pub fn of(evidence: &HttpEvidence, contract: &Contract) -> Self {
+    pub fn of(evidence: &Evidence, contract: &Contract) -> Self {
+        match evidence {
+            Evidence::Http(http) => Self::of_http(http, contract),
+            Evidence::Ssh(ssh) => ssh::ceiling(ssh, contract),
+        }
+    }
+
+    pub(crate) fn of_http(evidence: &HttpEvidence, contract: &Contract) -> Self {
         let row = Row::of(evidence, contract);
         if row.refused_on_the_way() {
             return Self::Nothing;
@@ -69,7 +77,7 @@ mod tests {
         use Outcome::{Committed, NotAttempted, Rejected, Unknown};
         let before_work = contract(&[503]);
         let check = |status: Option<u16>, completion, allowed: [bool; 5]| {
-            let ceiling = Ceiling::of(&evidence(status, completion), &before_work);
+            let ceiling = Ceiling::of_http(&evidence(status, completion), &before_work);
             let claims = [
                 (Committed, true),
                 (Committed, false),
@@ -92,6 +100,6 @@ mod tests {
         check(Some(101), complete, [false, false, false, true, false]);
         let mut proxied = evidence(Some(200), complete);
         proxied.from_origin = false;
-        assert_eq!(Ceiling::of(&proxied, &before_work), Ceiling::Nothing);
+        assert_eq!(Ceiling::of_http(&proxied, &before_work), Ceiling::Nothing);
     }
 }

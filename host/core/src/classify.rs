@@ -3,9 +3,10 @@
 use crate::ceiling::Ceiling;
 use crate::code::Code;
 use crate::contract::{Effect, Outcome, Reason, Source};
-use crate::evidence::HttpEvidence;
+use crate::evidence::{Evidence, HttpEvidence};
 use crate::manifest::Contract;
 use crate::row::{Row, follows_a_copy};
+use crate::ssh;
 use crate::verdict::Verdict;
 
 /// The longest delay asked for by a remote that is passed on, in seconds.
@@ -51,14 +52,10 @@ impl Judgement {
     /// What can be said of an exchange whose contract is not known: nothing but that it may have
     /// happened.
     #[must_use]
-    pub fn unproved(evidence: &HttpEvidence) -> Self {
+    pub fn unproved(evidence: &Evidence) -> Self {
         Self {
             outcome: Outcome::Unknown,
-            code: Some(if evidence.response_started() {
-                Code::RemoteResultIncomplete
-            } else {
-                Code::OutcomeUnknown
-            }),
+            code: Some(unknown_code(evidence.response_started())),
             source: Source::TransportObserved,
             repairable: false,
             retry_after_seconds: None,
@@ -70,9 +67,21 @@ impl Judgement {
     }
 }
 
-/// Judges one attempt.
+/// Judges one attempt, or a read.
 #[must_use]
 pub fn judge(
+    evidence: &Evidence,
+    contract: &Contract,
+    reading: Reading,
+    asked_delay: Option<u32>,
+) -> Judgement {
+    match evidence {
+        Evidence::Http(http) => judge_http(http, contract, reading, asked_delay),
+        Evidence::Ssh(ssh) => ssh::judge(ssh, contract, reading),
+    }
+}
+
+fn judge_http(
     evidence: &HttpEvidence,
     contract: &Contract,
     reading: Reading,
@@ -90,25 +99,47 @@ pub fn judge(
             ..refused
         };
     }
-    let ceiling = Ceiling::of(evidence, contract);
+    let ceiling = Ceiling::of_http(evidence, contract);
     let delay = asked_delay.map(|seconds| seconds.min(LONGEST_RETRY_AFTER));
-    match ceiling {
-        Ceiling::Any | Ceiling::NoRefusal | Ceiling::Refusal | Ceiling::Failure => {}
-        Ceiling::Nothing => {
-            let code =
-                if evidence.response_started() { Code::RemoteResultIncomplete } else { Code::OutcomeUnknown };
-            return Judgement { code: Some(code), ..claim(Outcome::Unknown, Reason::Unreadable, contract) };
-        }
-    }
     match reading {
         // The copy that the verdict is about may be a second one, by its own reason or by the status's.
         Reading::Verdict(verdict)
-            if follows_a_copy(evidence, contract, (verdict.outcome, verdict.reason))
-                || (row.claims().0 != Outcome::Committed
-                    && follows_a_copy(evidence, contract, (verdict.outcome, row.claims().1))) =>
+            if ceiling != Ceiling::Nothing
+                && (follows_a_copy(evidence, contract, (verdict.outcome, verdict.reason))
+                    || (row.claims().0 != Outcome::Committed
+                        && follows_a_copy(evidence, contract, (verdict.outcome, row.claims().1)))) =>
         {
             Judgement { retry_after_seconds: delay, ..claim(Outcome::Unknown, verdict.reason, contract) }
         }
+        reading @ (Reading::Verdict(_) | Reading::Faulted(_) | Reading::Withheld | Reading::None) => {
+            let shown = Shown { claims: row.claims(), ceiling, started: evidence.response_started() };
+            under(shown, contract, reading, delay)
+        }
+    }
+}
+
+/// What the transport showed of an answer, for those who read it.
+#[derive(Clone, Copy)]
+pub(crate) struct Shown {
+    /// What its row proves alone.
+    pub(crate) claims: (Outcome, Reason),
+    /// What a reading may claim.
+    pub(crate) ceiling: Ceiling,
+    /// Whether anything of an answer came.
+    pub(crate) started: bool,
+}
+
+/// A reading under its ceiling.
+pub(crate) fn under(shown: Shown, contract: &Contract, reading: Reading, delay: Option<u32>) -> Judgement {
+    let Shown { claims, ceiling, started } = shown;
+    match ceiling {
+        Ceiling::Any | Ceiling::NoRefusal | Ceiling::Refusal | Ceiling::Failure => {}
+        Ceiling::Nothing => {
+            let code = Some(unknown_code(started));
+            return Judgement { code, ..claim(Outcome::Unknown, Reason::Unreadable, contract) };
+        }
+    }
+    match reading {
         Reading::Verdict(verdict) if ceiling.allows(verdict.outcome, verdict.success) => Judgement {
             code: code_of(verdict.outcome, verdict.success, verdict.reason),
             repairable: repairable(verdict.outcome, verdict.reason),
@@ -118,46 +149,40 @@ pub fn judge(
             ..claim(verdict.outcome, verdict.reason, contract)
         },
         Reading::Verdict(_) => {
-            let (outcome, reason) = unread(row);
-            Judgement { above_ceiling: true, retry_after_seconds: delay, ..claim(outcome, reason, contract) }
+            let unread = unread(claims, contract);
+            Judgement { above_ceiling: true, retry_after_seconds: delay, ..unread }
         }
         Reading::Faulted(fault) => {
-            let (outcome, reason) = unread(row);
-            Judgement {
-                connector_fault: Some(fault),
-                retry_after_seconds: delay,
-                ..claim(outcome, reason, contract)
-            }
+            let unread = unread(claims, contract);
+            Judgement { connector_fault: Some(fault), retry_after_seconds: delay, ..unread }
         }
         Reading::Withheld => {
-            let (outcome, reason) = row.claims();
-            let success = outcome == Outcome::Committed && reason != Reason::RemoteFailed;
+            let (outcome, reason) = claims;
+            let done = matches!(reason, Reason::Done | Reason::Accepted);
             Judgement {
-                code: code_of(outcome, success, reason),
+                code: code_of(outcome, outcome == Outcome::Committed && done, reason),
                 retry_after_seconds: delay,
                 ..claim(outcome, reason, contract)
             }
         }
-        Reading::None => {
-            let (outcome, reason) = unread(row);
-            Judgement { retry_after_seconds: delay, ..claim(outcome, reason, contract) }
-        }
+        Reading::None => Judgement { retry_after_seconds: delay, ..unread(claims, contract) },
     }
 }
 
-/// A complete answer that nobody could read: its row alone speaks, and a success becomes an unreadable
-/// one.
-fn unread(row: Row) -> (Outcome, Reason) {
-    match row.claims() {
-        (Outcome::Committed, Reason::RemoteFailed) => (Outcome::Committed, Reason::RemoteFailed),
-        (Outcome::Committed, _) => (Outcome::Committed, Reason::Unreadable),
-        (outcome @ (Outcome::Rejected | Outcome::Unknown | Outcome::NotAttempted), reason) => {
-            (outcome, reason)
-        }
+const fn unknown_code(started: bool) -> Code {
+    if started { Code::RemoteResultIncomplete } else { Code::OutcomeUnknown }
+}
+
+/// An answer that nobody could read: its row alone speaks, and a success becomes an unreadable one.
+pub(crate) fn unread((outcome, reason): (Outcome, Reason), contract: &Contract) -> Judgement {
+    match (outcome, reason) {
+        (Outcome::Committed, Reason::RemoteFailed) => claim(outcome, reason, contract),
+        (Outcome::Committed, _) => claim(outcome, Reason::Unreadable, contract),
+        (Outcome::Rejected | Outcome::Unknown | Outcome::NotAttempted, _) => claim(outcome, reason, contract),
     }
 }
 
-fn claim(outcome: Outcome, reason: Reason, contract: &Contract) -> Judgement {
+pub(crate) fn claim(outcome: Outcome, reason: Reason, contract: &Contract) -> Judgement {
     let source = match (outcome, contract.effect) {
         (Outcome::Unknown | Outcome::NotAttempted, _) => Source::TransportObserved,
         (Outcome::Rejected | Outcome::Committed, Effect::Read) => Source::RemoteQuery,

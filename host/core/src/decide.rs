@@ -2,16 +2,17 @@
 
 use crate::classify::{Judgement, Reading, judge};
 use crate::code::Code;
-use crate::contract::{Outcome, Source};
+use crate::contract::{Outcome, Source, Stage};
 use crate::digest::Digest;
 use crate::event::KeyUse;
 use crate::event::{
     AttemptEnd, Binding, CredentialUse, Dispatch, Event, QueryFacts, ResultFacts, Settlement, Stop,
     StopDetail,
 };
-use crate::evidence::{Cause, HttpEvidence, PeerIdentity, SetupAttempt};
+use crate::evidence::{Cause, Evidence, HttpEvidence, PeerIdentity, SetupAttempt};
 use crate::origin::Origin;
 use crate::project::last_boundary;
+use crate::ssh::SshEvidence;
 use crate::state::{IllegalEvent, Standing, State};
 use crate::time::UnixMillis;
 
@@ -31,7 +32,7 @@ pub enum Input {
     /// A verified connection stands, and the exact effect is known.
     Ready(Box<Readiness>),
     /// The effect's exchange ended in some way.
-    Exchanged(Box<HttpEvidence>),
+    Exchanged(Box<Evidence>),
     /// The effect's answer, or its lack, was judged.
     Judged(Box<Judged>),
     /// The effect's complete answer sends it on to an origin that the connection lists for that.
@@ -81,7 +82,7 @@ pub struct Judged {
     /// What is claimed.
     pub judgement: Judgement,
     /// What was seen.
-    pub evidence: HttpEvidence,
+    pub evidence: Evidence,
     /// What can be delivered.
     pub result: ResultFacts,
 }
@@ -182,7 +183,7 @@ fn refuse(state: &State, stop: Stop) -> Vec<Event> {
         outcome: Outcome::NotAttempted,
         code: Some(stop.code),
         source: Source::TransportObserved,
-        evidence: HttpEvidence::nothing_seen(Cause::LocalIo),
+        evidence: nothing_seen(state, Cause::LocalIo),
         above_ceiling: false,
         connector_fault: None,
         redirected: None,
@@ -204,7 +205,7 @@ fn settled_by_attempts(state: &State) -> Vec<Event> {
                 source: end.source,
                 repairable: false,
                 retry_after_seconds: None,
-                http_status: status_of(&end.evidence),
+                http_status: end.evidence.http_status(),
                 attested_reason: None,
             }),
             Event::ResultCommitted(ResultFacts::Nothing),
@@ -212,8 +213,26 @@ fn settled_by_attempts(state: &State) -> Vec<Event> {
     }
 }
 
-fn status_of(evidence: &HttpEvidence) -> Option<u16> {
-    evidence.status.filter(|_| evidence.completion.is_some() && evidence.from_origin)
+/// Nothing, over what its connection was for: an SSH connection ends its setup in stages of its own.
+fn nothing_seen(state: &State, cause: Cause) -> Evidence {
+    let usable = state.setup.iter().rev().find(|attempt| attempt.cause.is_none());
+    match usable.map(|attempt| attempt.stage) {
+        Some(Stage::ChannelOpen | Stage::Env) => SshEvidence::nothing_seen(cause).into(),
+        Some(
+            Stage::AddressCheck
+            | Stage::Pool
+            | Stage::Dns
+            | Stage::TcpConnect
+            | Stage::ProxyTunnel
+            | Stage::TlsHandshake
+            | Stage::IdentityVerified
+            | Stage::HttpHandshake
+            | Stage::Transport
+            | Stage::HostVerified
+            | Stage::UserAuth,
+        )
+        | None => HttpEvidence::nothing_seen(cause).into(),
+    }
 }
 
 fn dispatch(state: &State, ready: Readiness, now: UnixMillis) -> Vec<Event> {
@@ -239,17 +258,17 @@ fn dispatch(state: &State, ready: Readiness, now: UnixMillis) -> Vec<Event> {
     events
 }
 
-fn exchanged(state: &State, evidence: &HttpEvidence) -> Vec<Event> {
+fn exchanged(state: &State, evidence: &Evidence) -> Vec<Event> {
     let Some(attempt) = state.active() else { return Vec::new() };
     let generation = attempt.dispatch.generation;
     let mut events = Vec::with_capacity(4);
-    if evidence.request_complete {
+    if evidence.request_complete() {
         events.push(Event::RequestSent { generation });
     }
     if evidence.response_started() {
         events.push(Event::RemoteResponseStarted { generation });
     }
-    if evidence.completion.is_some() {
+    if evidence.complete() {
         events.push(Event::RemoteResponseComplete { generation });
     } else {
         // Nobody reads what is not complete; the transport may have proved something by itself.
@@ -272,7 +291,7 @@ fn redirected(state: &State, evidence: HttpEvidence, to: Origin, now: UnixMillis
             outcome: Outcome::Rejected,
             code: Some(Code::RemoteRejected),
             source: Source::RemoteResponse,
-            evidence,
+            evidence: evidence.into(),
             above_ceiling: false,
             connector_fault: None,
             redirected: Some(to),
@@ -317,7 +336,10 @@ fn judged_read(judged: Judged) -> Vec<Event> {
             phase: crate::contract::Phase::RemoteExecution,
             code,
             invalid_fields: Vec::new(),
-            detail: StopDetail::Query { cause: evidence.cause, status: evidence.status },
+            detail: StopDetail::Query {
+                cause: evidence.cause(),
+                status: evidence.http().and_then(|http| http.status),
+            },
         })]
     }
 }
@@ -335,14 +357,14 @@ fn reconciled(judged: Judged) -> Vec<Event> {
     }
 }
 
-fn settlement(judgement: &Judgement, evidence: Option<&HttpEvidence>) -> Settlement {
+fn settlement(judgement: &Judgement, evidence: Option<&Evidence>) -> Settlement {
     Settlement {
         outcome: judgement.outcome,
         code: judgement.code,
         source: judgement.source,
         repairable: judgement.repairable,
         retry_after_seconds: judgement.retry_after_seconds,
-        http_status: evidence.and_then(status_of),
+        http_status: evidence.and_then(Evidence::http_status),
         attested_reason: None,
     }
 }
@@ -356,7 +378,7 @@ fn recovered(state: &State) -> Vec<Event> {
             outcome: Outcome::Unknown,
             code: Some(Code::OutcomeUnknown),
             source: Source::TransportObserved,
-            evidence: HttpEvidence::nothing_seen(Cause::HostStopped),
+            evidence: nothing_seen(state, Cause::HostStopped),
             above_ceiling: false,
             connector_fault: None,
             redirected: None,

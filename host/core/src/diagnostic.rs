@@ -20,6 +20,9 @@ pub struct Protected {
     pub method: Option<String>,
     /// The path without its query.
     pub path: Option<String>,
+    /// The program that ran over SSH, without its arguments; not there for a raw text.
+    #[serde(default)]
+    pub command: Option<String>,
     /// What the connector said that it does.
     pub summary: Option<String>,
     /// The remote's own id of the request.

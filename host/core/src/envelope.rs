@@ -139,13 +139,13 @@ pub struct Job {
 pub struct Evidence {
     /// Whether the effect may have left this host.
     dispatch_started: bool,
-    /// Whether the whole request was offered to the transport.
+    /// Whether the whole request was offered to the transport; of a command, its standard input too.
     request_complete: bool,
-    /// Whether a complete response head arrived.
+    /// Whether a complete head of an HTTP response arrived.
     response_headers_received: bool,
     /// Whether a complete response arrived.
     response_complete: bool,
-    /// Whether the remote accepted to start a command.
+    /// The SSH server's reply to the command; not there where none came.
     #[serde(skip_serializing_if = "Option::is_none")]
     command_accepted: Option<bool>,
     /// Whether standard output arrived whole.
@@ -220,7 +220,7 @@ impl Envelope {
             retry_after_seconds: claim.retry_after_seconds,
             repeated,
             http_status: claim.http_status,
-            exit_status: None,
+            exit_status: claim.exit_status,
             invalid_fields: state
                 .stopped
                 .as_ref()
@@ -438,21 +438,22 @@ impl Evidence {
         let seen = attempt.and_then(|attempt| attempt.end.as_ref()).map(|end| &end.evidence);
         // A read has no attempt; its last query is what was sent.
         let shown = if attempt.is_some() { seen } else { query };
+        let (http, ssh) = (shown.and_then(|e| e.http()), shown.and_then(|e| e.ssh()));
         let ends = state.attempts.iter().filter_map(|attempt| attempt.end.as_ref());
         let masked = state
             .queries
             .iter()
-            .map(|query| query.evidence.masked)
-            .chain(ends.map(|end| end.evidence.masked))
+            .map(|query| query.evidence.masked())
+            .chain(ends.map(|end| end.evidence.masked()))
             .fold(0, u32::saturating_add);
         Self {
             dispatch_started: state.dispatched(),
-            request_complete: shown.is_some_and(|e| e.request_complete),
-            response_headers_received: shown.is_some_and(|e| e.status.is_some()),
-            response_complete: shown.is_some_and(|e| e.completion.is_some()),
-            command_accepted: None,
-            stdout_complete: None,
-            stderr_complete: None,
+            request_complete: shown.is_some_and(|e| e.request_complete()),
+            response_headers_received: http.is_some_and(|e| e.status.is_some()),
+            response_complete: shown.is_some_and(|e| e.complete()),
+            command_accepted: ssh.and_then(|e| e.command_accepted),
+            stdout_complete: ssh.map(|e| e.stdout.complete),
+            stderr_complete: ssh.map(|e| e.stderr.complete),
             attempts: state
                 .setup
                 .iter()

@@ -6,10 +6,11 @@ use crate::content::ContentFacts;
 use crate::contract::{InjectionMode, Outcome, Phase, Source};
 use crate::digest::Digest;
 use crate::envelope::FieldPointer;
-use crate::evidence::{Cause, HttpEvidence, PeerIdentity, SetupAttempt};
+use crate::evidence::{Cause, Evidence, PeerIdentity, SetupAttempt};
 use crate::id::{IdempotencyKey, Name, OperationName, Reference, RequestId};
 use crate::manifest::Contract;
 use crate::origin::Origin;
+use crate::ssh::SshHost;
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
@@ -289,6 +290,9 @@ pub struct Binding {
     /// Origins to which a redirect of the effect may be followed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirect_origins: Vec<Origin>,
+    /// The connection's SSH hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ssh_hosts: Vec<SshHost>,
 }
 
 /// Which credential is used, and how. No part of its value.
@@ -324,7 +328,7 @@ pub struct QueryFacts {
     /// Who answered.
     pub peer: PeerIdentity,
     /// What was seen.
-    pub evidence: HttpEvidence,
+    pub evidence: Evidence,
 }
 
 /// Why an invocation ended without an effect.
@@ -401,6 +405,14 @@ closed_enum! {
         SlotUnbound = "slot_unbound",
         /// Its bytes can't stand where the mode puts them.
         Unusable = "unusable",
+        /// It is a private key that can't be read, or of a kind that is not supported.
+        UnreadableKey = "unreadable_key",
+        /// It is an encrypted private key, and its passphrase is not there or is another one.
+        WrongPassphrase = "wrong_passphrase",
+        /// The user certificate can't be read, is one for hosts, or belongs to another key.
+        WrongCertificate = "wrong_certificate",
+        /// The user certificate's time is over or has not begun, by this host's clock.
+        CertificateTime = "certificate_time",
     }
 }
 
@@ -448,7 +460,7 @@ pub struct AttemptEnd {
     /// How it is known.
     pub source: Source,
     /// What was seen.
-    pub evidence: HttpEvidence,
+    pub evidence: Evidence,
     /// Whether the connector's reading claimed more than the transport proved, and was cut down.
     #[serde(default)]
     pub above_ceiling: bool,

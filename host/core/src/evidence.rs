@@ -3,7 +3,9 @@
 use crate::closed::closed_enum;
 use crate::contract::Stage;
 use crate::digest::Digest;
+use crate::exchange::SshExit;
 use crate::proxy_status::{ProxyErrorType, ProxyStatusEntry};
+use crate::ssh::SshEvidence;
 use serde::{Deserialize, Serialize};
 
 closed_enum! {
@@ -260,5 +262,138 @@ impl HttpEvidence {
             not_forwarded: None,
             may_be_repeated: false,
         }
+    }
+}
+
+/// What was seen of one exchange, whatever it went over. Their fields tell the two apart, so that a journal
+/// from before there was SSH reads as it did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Evidence {
+    /// Over HTTP.
+    Http(HttpEvidence),
+    /// Over SSH.
+    Ssh(SshEvidence),
+}
+
+impl Evidence {
+    /// Whether a complete answer came.
+    #[must_use]
+    pub const fn complete(&self) -> bool {
+        match self {
+            Self::Http(http) => http.completion.is_some(),
+            Self::Ssh(ssh) => ssh.complete(),
+        }
+    }
+
+    /// Whether anything of an answer came.
+    #[must_use]
+    pub const fn response_started(&self) -> bool {
+        match self {
+            Self::Http(http) => http.response_started(),
+            Self::Ssh(ssh) => ssh.response_started(),
+        }
+    }
+
+    /// Whether the whole request was offered to the transport; of an exec, its standard input too.
+    #[must_use]
+    pub const fn request_complete(&self) -> bool {
+        match self {
+            Self::Http(http) => http.request_complete,
+            Self::Ssh(ssh) => ssh.exec_offered && ssh.stdin_complete,
+        }
+    }
+
+    /// Whether the answer is the verified peer's own. Nobody stands within an SSH connection.
+    #[must_use]
+    pub const fn from_peer(&self) -> bool {
+        match self {
+            Self::Http(http) => http.from_origin,
+            Self::Ssh(_) => true,
+        }
+    }
+
+    /// What broke here, if anything did.
+    #[must_use]
+    pub const fn cause(&self) -> Option<Cause> {
+        match self {
+            Self::Http(http) => http.cause,
+            Self::Ssh(ssh) => ssh.cause,
+        }
+    }
+
+    /// The status of a complete HTTP response of the verified origin.
+    #[must_use]
+    pub const fn http_status(&self) -> Option<u16> {
+        match self {
+            Self::Http(http) if http.completion.is_some() && http.from_origin => http.status,
+            Self::Http(_) | Self::Ssh(_) => None,
+        }
+    }
+
+    /// How a remote command ended.
+    #[must_use]
+    pub const fn exit(&self) -> Option<&SshExit> {
+        match self {
+            Self::Http(_) => None,
+            Self::Ssh(ssh) => ssh.exit.as_ref(),
+        }
+    }
+
+    /// The exit status of a remote command. A signal and a marker have none.
+    #[must_use]
+    pub const fn exit_status(&self) -> Option<u32> {
+        match self.exit() {
+            Some(SshExit::Status(status)) => Some(*status),
+            Some(SshExit::Signal(_) | SshExit::Marker) | None => None,
+        }
+    }
+
+    /// How many hits of an injected secret were masked.
+    #[must_use]
+    pub const fn masked(&self) -> u32 {
+        match self {
+            Self::Http(http) => http.masked,
+            Self::Ssh(ssh) => ssh.masked,
+        }
+    }
+
+    /// Whether the answer was withheld because a secret in another shape may be in it.
+    #[must_use]
+    pub const fn withheld(&self) -> bool {
+        match self {
+            Self::Http(http) => http.withheld,
+            Self::Ssh(ssh) => ssh.withheld,
+        }
+    }
+
+    /// What was seen over HTTP.
+    #[must_use]
+    pub const fn http(&self) -> Option<&HttpEvidence> {
+        match self {
+            Self::Http(http) => Some(http),
+            Self::Ssh(_) => None,
+        }
+    }
+
+    /// What was seen over SSH.
+    #[must_use]
+    pub const fn ssh(&self) -> Option<&SshEvidence> {
+        match self {
+            Self::Http(_) => None,
+            Self::Ssh(ssh) => Some(ssh),
+        }
+    }
+}
+
+impl From<HttpEvidence> for Evidence {
+    fn from(http: HttpEvidence) -> Self {
+        Self::Http(http)
+    }
+}
+
+impl From<SshEvidence> for Evidence {
+    fn from(ssh: SshEvidence) -> Self {
+        Self::Ssh(ssh)
     }
 }

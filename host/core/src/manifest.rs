@@ -78,7 +78,8 @@ pub struct Contract {
     pub effect: Effect,
     /// What the remote promises about a second arrival.
     pub repeat: Repeat,
-    /// Statuses that the service documents as sent before any work.
+    /// HTTP statuses that the service documents as sent before any work, and exit statuses that a command
+    /// ends with before any. An exit status refuses only together with the connector's word.
     pub statuses_before_work: Vec<u16>,
     /// Whether and how its fate can be asked for.
     pub reconcile: Option<Reconcile>,

@@ -4,7 +4,8 @@
 use crate::code::{ActionRule, Code, OutcomeRule, PhaseRule, RetryRule};
 use crate::contract::{Action, Effect, Outcome, Phase, Repeat, Retry, RetryOwner, Source};
 use crate::event::{AttemptEnd, ResultFacts};
-use crate::evidence::{Cause, HttpEvidence};
+use crate::evidence::{Cause, Evidence};
+use crate::ssh::SshRow;
 use crate::state::{Attempt, Standing, State};
 use crate::time::UnixMillis;
 
@@ -31,6 +32,8 @@ pub struct Projection {
     pub retry_after_seconds: Option<u32>,
     /// The status of a complete final response of the verified origin.
     pub http_status: Option<u16>,
+    /// The exit status of the remote command that speaks for it.
+    pub exit_status: Option<u32>,
     /// How the outcome is known.
     pub source: Option<Source>,
 }
@@ -52,6 +55,7 @@ pub fn project(state: &State, now: UnixMillis) -> Projection {
             retryable: false,
             retry_after_seconds: None,
             http_status: http_status(state),
+            exit_status: exit_status(state),
             source: source(state),
         };
     };
@@ -90,6 +94,7 @@ pub fn project(state: &State, now: UnixMillis) -> Projection {
         retryable: retry == Retry::Backoff && retry_owner == RetryOwner::Caller,
         retry_after_seconds: state.settled.as_ref().and_then(|settled| settled.retry_after_seconds),
         http_status: http_status(state),
+        exit_status: exit_status(state),
         source: source(state),
     }
 }
@@ -208,17 +213,21 @@ fn unknown_retry(state: &State, read: bool, now: UnixMillis) -> Retry {
 
 /// Whether the newest answer was more than this host takes, which it will be again.
 fn was_not_taken(state: &State) -> bool {
-    let cause = state.queries.last().and_then(|query| query.evidence.cause);
+    let cause = state.queries.last().and_then(|query| query.evidence.cause());
     matches!(cause, Some(Cause::TooLarge | Cause::ContentNotStored))
 }
 
 /// A query that could not be answered may be answered later; one that was refused will be again.
 fn query_may_recover(state: &State) -> bool {
-    state.queries.last().is_none_or(|query| match query.evidence.status {
-        Some(status) if query.evidence.completion.is_some() => {
-            matches!(status, 408 | 421 | 425 | 429 | 500..=599)
-        }
-        Some(_) | None => true,
+    state.queries.last().is_none_or(|query| match &query.evidence {
+        Evidence::Http(http) => match http.status {
+            Some(status) if http.completion.is_some() => {
+                matches!(status, 408 | 421 | 425 | 429 | 500..=599)
+            }
+            Some(_) | None => true,
+        },
+        // A server that takes no command will take none later.
+        Evidence::Ssh(ssh) => !SshRow::of(ssh).refused_on_the_way(),
     })
 }
 
@@ -263,15 +272,23 @@ fn owner(retry: Retry, read: bool, outcome: Outcome, action: Action) -> RetryOwn
 }
 
 fn http_status(state: &State) -> Option<u16> {
-    let complete = |evidence: &HttpEvidence| {
-        evidence.status.filter(|_| evidence.completion.is_some() && evidence.from_origin)
-    };
     match &state.settled {
         Some(settled) => settled.http_status,
-        None if state.dispatched() => {
-            telling(state).and_then(|attempt| attempt.end.as_ref()).and_then(|end| complete(&end.evidence))
-        }
-        None => state.queries.last().and_then(|query| complete(&query.evidence)),
+        None => told(state).and_then(Evidence::http_status),
+    }
+}
+
+/// By the attempt that speaks, so that none is shown where a query or a person settled it.
+fn exit_status(state: &State) -> Option<u32> {
+    told(state).and_then(Evidence::exit_status)
+}
+
+/// What was seen of the exchange that speaks for the invocation.
+fn told(state: &State) -> Option<&Evidence> {
+    if state.dispatched() {
+        telling(state).and_then(|attempt| attempt.end.as_ref()).map(|end| &end.evidence)
+    } else {
+        state.queries.last().map(|query| &query.evidence)
     }
 }
 

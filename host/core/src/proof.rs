@@ -4,6 +4,8 @@
 use crate::code::{Code, OutcomeRule, PhaseRule};
 use crate::contract::{Effect, Outcome, Phase, Repeat, Source};
 use crate::event::{AttemptEnd, Dispatch, Event, EventKind, QueryPurpose, Settlement, Stop};
+use crate::evidence::Evidence;
+use crate::ssh::SshRow;
 use crate::state::{IllegalEvent, Standing, State};
 
 impl State {
@@ -94,8 +96,8 @@ impl State {
     /// A redirect of what may have been a second copy says nothing of the first.
     fn may_follow(&self, dispatch: &Dispatch) -> bool {
         let end = self.attempts.last().and_then(|last| last.end.as_ref());
-        let redirected =
-            end.filter(|end| !end.evidence.may_be_repeated).and_then(|end| end.redirected.as_ref());
+        let once = |end: &&AttemptEnd| end.evidence.http().is_some_and(|http| !http.may_be_repeated);
+        let redirected = end.filter(once).and_then(|end| end.redirected.as_ref());
         match (redirected, &dispatch.follows, &self.binding) {
             (Some(there), Some(here), Some(binding)) => {
                 there == here && binding.redirect_origins.contains(here)
@@ -112,9 +114,11 @@ impl State {
             (None, Outcome::NotAttempted) => self.dispatched() && leased,
             (None, Outcome::Rejected | Outcome::Committed | Outcome::Unknown)
             | (Some(_), Outcome::NotAttempted) => false,
-            // Only a complete answer settles an attempt at its end, or a refusal that the protocol
-            // itself proves.
-            (Some(_), Outcome::Committed) => self.standing == Standing::Answered,
+            // Only a complete answer settles an attempt at its end, or what the protocol itself proves: a
+            // refusal, or the end of a command whose output was cut.
+            (Some(_), Outcome::Committed) => {
+                self.standing == Standing::Answered || proves_its_end(&end.evidence)
+            }
             (Some(_), Outcome::Rejected) => {
                 self.standing == Standing::Answered || end.source == Source::TransportObserved
             }
@@ -169,7 +173,7 @@ impl State {
     /// Whether the newest query of a reconciliation got a complete answer of the verified origin.
     fn was_answered(&self) -> bool {
         let newest = self.queries.iter().rev().find(|query| query.purpose == QueryPurpose::Reconcile);
-        newest.is_some_and(|query| query.evidence.completion.is_some() && query.evidence.from_origin)
+        newest.is_some_and(|query| query.evidence.complete() && query.evidence.from_peer())
     }
 
     /// Whether a query with this purpose is in the record. A query is a read's only where the
@@ -178,6 +182,11 @@ impl State {
         let fits = purpose != QueryPurpose::Read || self.effect() == Some(Effect::Read);
         fits && self.queries.iter().any(|query| query.purpose == purpose)
     }
+}
+
+/// Whether the transport told how a command ended, whatever became of its output.
+fn proves_its_end(evidence: &Evidence) -> bool {
+    evidence.ssh().is_some_and(|ssh| SshRow::of(ssh).claims().0 == Outcome::Committed)
 }
 
 /// Whether a code may stand beside an outcome: no code is a success, a code with an outcome of its own

@@ -1,9 +1,13 @@
 //! From a declared connection to one that can be called.
 
-use crate::config::{ConnectionConfig, Placement, Resolve, TrustError};
+use crate::config::{ConnectionConfig, HostKeyError, Placement, Resolve, SshConfig, TrustError};
 use crate::registry::{Registry, RegistryError};
-use proofport_broker::{BadSchema, Binding, Connection, Declaration, Limits, Place, ProxyBinding};
+use proofport_broker::{
+    BadSchema, Binding, Connection, Declaration, Limits, Place, ProxyBinding, SshBinding, SshJumpBinding,
+};
+use proofport_core::ssh::SshHost;
 use proofport_sandbox::{Fault, LoadError, Sandbox};
+use std::io;
 use std::sync::Arc;
 
 /// A declared connection can't be made ready.
@@ -18,6 +22,12 @@ pub enum BindError {
     /// The file of authorities can't be used.
     #[error(transparent)]
     Trust(#[from] TrustError),
+    /// The keys of an SSH host can't be used.
+    #[error("the keys of an SSH host {0}")]
+    HostKeys(#[from] HostKeyError),
+    /// The file of a user certificate can't be read.
+    #[error("the user certificate can't be read: {0}")]
+    Certificate(io::Error),
     /// The connector can't say what it is under this config.
     #[error("the connector can't say what it is under this config: {0}")]
     Describe(#[from] Fault),
@@ -53,10 +63,10 @@ pub async fn bind(
         .credentials
         .iter()
         .map(|(slot, bound)| {
-            let place = place(&bound.placement.value);
-            (slot.clone(), Binding { secret: bound.secret.value.clone(), place })
+            let place = place(&bound.placement.value)?;
+            Ok((slot.clone(), Binding { secret: bound.secret.value.clone(), place }))
         })
-        .collect();
+        .collect::<Result<_, BindError>>()?;
     let limits = Limits {
         request_bytes: declared.limits.request_bytes,
         response_bytes: declared.limits.response_bytes,
@@ -84,6 +94,7 @@ pub async fn bind(
         manifest: Arc::new(approved.manifest.clone()),
         config,
         origins: declared.origins(),
+        ssh: declared.ssh.as_ref().map(ssh).transpose()?,
         redirect_origins: declared.redirect_origins(),
         trust: declared.trust()?,
         pins: declared.pins().into_iter().collect(),
@@ -98,8 +109,29 @@ pub async fn bind(
     })?)
 }
 
-fn place(placement: &Placement) -> Place {
-    match placement {
+fn ssh(declared: &SshConfig) -> Result<SshBinding, BindError> {
+    let keys = |host| Ok::<_, BindError>((SshHost::clone(host), declared.keys.of(host)?));
+    let jump = declared.jump.as_ref().map(|jump| {
+        Ok::<_, BindError>(SshJumpBinding {
+            host: jump.host.value.clone(),
+            host_keys: jump.keys.of(&jump.host.value)?,
+            addresses: jump.address_policy(),
+            secret: jump.credential.secret.value.clone(),
+            place: place(&jump.credential.placement.value)?,
+            resolves: jump.resolves,
+        })
+    });
+    Ok(SshBinding {
+        hosts: declared.hosts(),
+        host_keys: declared.hosts().iter().map(keys).collect::<Result<_, _>>()?,
+        jump: jump.transpose()?,
+        raw_commands: declared.raw_commands,
+        keepalive: declared.keepalive(),
+    })
+}
+
+fn place(placement: &Placement) -> Result<Place, BindError> {
+    Ok(match placement {
         Placement::HttpBearer => Place::Bearer,
         Placement::HttpBasic { user } => Place::Basic { user: user.clone() },
         Placement::HttpHeader { header } => Place::Header { name: header.clone() },
@@ -110,5 +142,14 @@ fn place(placement: &Placement) -> Place {
             service: service.clone(),
         },
         Placement::TlsClientCertificate => Place::ClientCertificate,
-    }
+        Placement::SshKey { passphrase, certificate } => Place::SshKey {
+            passphrase: passphrase.clone(),
+            certificate: certificate
+                .as_ref()
+                .map(|file| std::fs::read_to_string(file).map_err(BindError::Certificate))
+                .transpose()?,
+        },
+        Placement::SshPassword => Place::SshPassword,
+        Placement::SshKeyboardInteractive => Place::SshKeyboardInteractive,
+    })
 }

@@ -12,6 +12,7 @@ use proofport_core::event::{Event, HostEvent};
 use proofport_core::id::Name;
 use proofport_core::secret::Secret;
 use proofport_egress::HttpEgress;
+use proofport_egress::ssh::SshEgress;
 use proofport_journal::{Batch, FatalHook, Journal, JournalError, JournalKeys, Options};
 use proofport_sandbox::{Limits, Sandbox, SandboxError};
 use proofport_vault::{Vault, VaultError};
@@ -157,6 +158,7 @@ impl Host {
             journal,
             vault: Arc::clone(&vault),
             egress: HttpEgress::new(),
+            ssh_egress: SshEgress::new(),
             connections,
             clock: options.clock,
             entropy: options.entropy,

@@ -2,9 +2,11 @@
 
 use crate::error::VaultError;
 use proofport_core::contract::InjectionMode;
-use proofport_core::origin::{InvalidOrigin, Origin};
+use proofport_core::origin::{Host, InvalidOrigin, Origin};
+use proofport_core::ssh::SshHost as Account;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::IpAddr;
 
 /// Where a secret may go. Its text is `https://host[:port]`, `http://host[:port]` or
 /// `ssh://host[:port]`.
@@ -59,6 +61,17 @@ impl Destination {
             Some(rest) => SshHost::parse(rest).map(Self::SshHost).map_err(InvalidDestination),
             None => Origin::parse(text).map(Self::Origin).map_err(InvalidDestination),
         }
+    }
+
+    /// The server that this account is on. What may be used there may be used for each of its accounts.
+    #[must_use]
+    pub fn ssh(account: &Account) -> Self {
+        let host = match account.host() {
+            Host::Name(name) => name.clone(),
+            Host::Address(IpAddr::V4(address)) => address.to_string(),
+            Host::Address(IpAddr::V6(address)) => format!("[{address}]"),
+        };
+        Self::SshHost(SshHost { host, port: account.port() })
     }
 
     /// Whether a credential can travel to such a destination in this mode at all.

@@ -13,6 +13,7 @@ use proofport_core::id::{Name, OperationName, RequestId};
 use proofport_core::origin::Origin;
 use proofport_core::secret::Secret;
 use proofport_egress::HttpEgress;
+use proofport_egress::ssh::SshEgress;
 use proofport_gateway::bind::bind;
 use proofport_gateway::config::Config;
 use proofport_gateway::home::Home;
@@ -185,6 +186,7 @@ pub async fn open_as(home: &Path, clock: Arc<dyn Clock>, probe: Arc<dyn Probe>, 
         journal,
         vault: Arc::clone(&vault),
         egress: HttpEgress::new(),
+        ssh_egress: SshEgress::new(),
         connections,
         clock,
         entropy: Arc::new(SystemEntropy),

@@ -43,7 +43,8 @@ pub struct SshEvidence {
     pub eof: bool,
     /// Whether the server sent CLOSE on the channel.
     pub closed: bool,
-    /// Whether the contract's completion marker with the reference was seen as a line of standard output.
+    /// Whether the contract's completion marker with the reference was seen as a line of standard output or
+    /// standard error.
     pub marker_seen: bool,
     /// What broke here, if anything did.
     pub cause: Option<Cause>,

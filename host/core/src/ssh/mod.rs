@@ -2,10 +2,13 @@
 
 mod evidence;
 mod host;
+mod judge;
 mod quote;
 mod row;
 
 pub use evidence::{SshEvidence, StreamSeen};
 pub use host::{InvalidSshHost, SshHost};
+pub use judge::ceiling;
+pub(crate) use judge::judge;
 pub use quote::{CommandLine, Environment, LONGEST_COMMAND, Unspeakable};
 pub use row::SshRow;

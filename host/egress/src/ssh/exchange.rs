@@ -81,7 +81,8 @@ struct Seen {
     stop_asked: bool,
     stdout: Drain,
     stderr: Drain,
-    marker: MarkerSearch,
+    /// The marker counts on either stream, whose pieces come in any order between them.
+    marker: [MarkerSearch; 2],
 }
 
 /// How much of standard input went out. Written by the one who feeds, read by the one who reports.
@@ -122,7 +123,7 @@ impl SshLoaded {
             stop_asked: false,
             stdout: Drain::new(options.max_output_bytes, sink, Arc::clone(&guard)),
             stderr: Drain::new(options.max_output_bytes, None, Arc::clone(&guard)),
-            marker: MarkerSearch::new(options.marker.as_deref().unwrap_or_default()),
+            marker: [(); 2].map(|()| MarkerSearch::new(options.marker.as_deref().unwrap_or_default())),
         };
         let fed = Fed::default();
         connected.wire.watch(Arc::clone(&watch));
@@ -278,12 +279,13 @@ impl Seen {
         match message {
             ChannelMsg::Data { data } => {
                 self.after_eof |= self.eof;
-                self.marker.push(&data);
+                self.marker[0].push(&data);
                 self.stdout.push(&data).await;
             }
             ChannelMsg::ExtendedData { data, ext } => {
                 self.after_eof |= self.eof;
                 if ext == STDERR {
+                    self.marker[1].push(&data);
                     self.stderr.push(&data).await;
                 }
             }
@@ -311,11 +313,12 @@ impl Seen {
         diagnostic: ExchangeDiagnostic,
     ) -> SshExchange {
         let whole = self.eof && self.closed && !self.after_eof;
+        let marker_seen = self.marker.iter().any(MarkerSearch::seen);
         // A shell that ends may leave behind what it started, which then keeps the channel open.
         let stop_confirmed = self.stop_asked.then_some(self.exit.is_some() && self.closed);
         let exit = match self.exit {
             _ if self.exits_differ => None,
-            None if self.marker.seen() && self.accepted != Some(false) => Some(SshExit::Marker),
+            None if marker_seen && self.accepted != Some(false) => Some(SshExit::Marker),
             exit => exit,
         };
         let stdout = self.stdout.finish(whole).await;
@@ -339,7 +342,7 @@ impl Seen {
             stderr: stream(stderr.bytes, &stderr.text, stderr.text.is_some()),
             eof: self.eof,
             closed: self.closed,
-            marker_seen: self.marker.seen(),
+            marker_seen,
             cause: ended.err().or(broken).or(fault),
             disconnect_code: None,
             masked: 0,

@@ -1,4 +1,4 @@
-//! The completion marker: a line of standard output that contains the contract's text followed by the
+//! The completion marker: a line of standard output or standard error that contains the contract's text followed by the
 //! invocation's reference. Lines are found across borders of pieces, with bounded memory.
 
 /// The longest line that is looked at, in bytes. What is longer is no marker's line.

@@ -69,6 +69,8 @@ async fn what_the_server_did_is_what_is_claimed() {
     // The marker, and no status.
     check(&[Success, Out("done act_1\n"), Drop], SshRow::Marker, LOST).await;
     check(&[Success, Out("done act_1\n"), Eof, Close], SshRow::Marker, None).await;
+    check(&[Success, Err("done act_1\n"), Drop], SshRow::Marker, LOST).await;
+    check(&[Success, Out("done "), Err("act_1\n"), Drop], SshRow::TransportLost, LOST).await;
     check(&[Success, Out("done act_1\n"), Status(3), Eof, Close], SshRow::Status, None).await;
     // Refused.
     check(&[Failure], SshRow::Refused, None).await;

@@ -1,11 +1,11 @@
 //! A connection's credentials: every slot bound, and every use permitted by slot and secret both.
 
 use super::Findings;
-use crate::config::{At, Binding, ConnectionConfig, Placement, ProxyCredential};
+use crate::config::{At, Binding, ConnectionConfig, Placement, ProxyCredential, is_ssh};
 use proofport_core::contract::{InjectionMode, KeyPlace, Repeat};
 use proofport_core::id::Name;
 use proofport_core::manifest::{CredentialSlot, Manifest};
-use proofport_core::origin::{Origin, Scheme};
+use proofport_core::origin::Scheme;
 use proofport_vault::{Destination, SecretInfo};
 
 /// Judges what can be judged: slots need the manifest, secrets the vault's list.
@@ -37,19 +37,85 @@ pub(super) fn judge(
         }
         judge_transport(findings, connection, slot, binding);
         if let Some(secrets) = secrets {
-            let origins = connection.origins.iter().map(|origin| &origin.value).collect();
-            let (field, mode) = (format!("credentials.{slot}.secret"), binding.placement.value.mode());
-            let wanted = Wanted { secret: &binding.secret, field, mode, whose: "connection", origins };
-            judge_secret(findings, connection, &wanted, secrets);
+            let mode = binding.placement.value.mode();
+            let (whose, destinations) = if is_ssh(mode) {
+                ("connection's host", ssh_hosts(connection))
+            } else {
+                ("connection's origin", origins(connection))
+            };
+            let field = format!("credentials.{slot}");
+            if destinations.is_empty() {
+                let (what, todo) = match is_ssh(mode) {
+                    true => ("logs in over SSH, and the connection has no SSH hosts", "add a table `ssh`"),
+                    false => ("is for HTTP, and the connection has no origins", "add `origins`"),
+                };
+                let todo = format!("{todo}, or choose another mode");
+                findings.at(connection, binding.placement.place, &format!("{field}.mode"), what, todo);
+            }
+            judge_login(findings, connection, (&field, binding), (whose, destinations), secrets);
         }
     }
     if let (Some(proxy), Some(secrets)) = (&connection.proxy, secrets)
         && let Some(credential) = &proxy.credential
     {
         let (field, mode) = ("proxy.secret".to_owned(), ProxyCredential::MODE);
-        let origins = vec![&proxy.origin.value];
-        let wanted = Wanted { secret: &credential.secret, field, mode, whose: "proxy", origins };
+        let destinations = vec![Destination::Origin(proxy.origin.value.clone())];
+        let wanted =
+            Wanted { secret: &credential.secret, field, mode, whose: "proxy's origin", destinations };
         judge_secret(findings, connection, &wanted, secrets);
+    }
+    if let (Some(jump), Some(secrets)) = (connection.ssh.as_ref().and_then(|ssh| ssh.jump.as_ref()), secrets)
+    {
+        let destinations = vec![Destination::ssh(&jump.host.value)];
+        let login = ("ssh.jump", &jump.credential);
+        judge_login(findings, connection, login, ("jump host", destinations), secrets);
+    }
+}
+
+fn origins(connection: &ConnectionConfig) -> Vec<Destination> {
+    connection.origins().into_iter().map(Destination::Origin).collect()
+}
+
+/// The servers, each once, whatever accounts are used there.
+fn ssh_hosts(connection: &ConnectionConfig) -> Vec<Destination> {
+    let mut servers: Vec<Destination> = Vec::new();
+    for host in connection.ssh.iter().flat_map(|ssh| &ssh.hosts) {
+        let server = Destination::ssh(&host.value);
+        if !servers.contains(&server) {
+            servers.push(server);
+        }
+    }
+    servers
+}
+
+/// A secret with what belongs to it: its passphrase is a secret, too, and a certificate has to be there.
+fn judge_login(
+    findings: &mut Findings<'_>,
+    connection: &ConnectionConfig,
+    (field, binding): (&str, &Binding),
+    (whose, destinations): (&'static str, Vec<Destination>),
+    secrets: &[SecretInfo],
+) {
+    let mode = binding.placement.value.mode();
+    let wanted = |secret, key: &str| Wanted {
+        secret,
+        field: format!("{field}.{key}"),
+        mode,
+        whose,
+        destinations: destinations.clone(),
+    };
+    judge_secret(findings, connection, &wanted(&binding.secret, "secret"), secrets);
+    let Placement::SshKey { passphrase, certificate } = &binding.placement.value else { return };
+    if let Some(name) = passphrase {
+        let secret = At { value: name.clone(), place: binding.placement.place };
+        judge_secret(findings, connection, &wanted(&secret, "passphrase"), secrets);
+    }
+    if let Some(file) = certificate
+        && let Err(error) = std::fs::read_to_string(file)
+    {
+        let (field, todo) =
+            (format!("{field}.certificate"), "name a `…-cert.pub` file that this user can read");
+        findings.at(connection, binding.placement.place, &field, format!("can't be read: {error}"), todo);
     }
 }
 
@@ -59,9 +125,9 @@ struct Wanted<'c> {
     /// The field in which the secret is named.
     field: String,
     mode: InjectionMode,
-    /// Whose the origins are.
+    /// What the destinations are.
     whose: &'static str,
-    origins: Vec<&'c Origin>,
+    destinations: Vec<Destination>,
 }
 
 /// A client certificate needs TLS, also on this host, where other credentials may do without.
@@ -77,7 +143,10 @@ fn judge_transport(
         | Placement::HttpBasic { .. }
         | Placement::HttpHeader { .. }
         | Placement::HttpQuery { .. }
-        | Placement::AwsSigv4 { .. } => false,
+        | Placement::AwsSigv4 { .. }
+        | Placement::SshKey { .. }
+        | Placement::SshPassword
+        | Placement::SshKeyboardInteractive => false,
     };
     for origin in connection.origins.iter().filter(|origin| origin.value.scheme() == Scheme::Http) {
         if needs_tls {
@@ -146,13 +215,13 @@ fn judge_secret(
     wanted: &Wanted<'_>,
     secrets: &[SecretInfo],
 ) {
-    let Wanted { secret: At { value: name, place }, field, mode, whose, origins } = wanted;
+    let Wanted { secret: At { value: name, place }, field, mode, whose, destinations } = wanted;
     let (place, mode) = (*place, *mode);
     let Some(secret) = secrets.iter().find(|secret| secret.name == *name) else {
         // The name is not repeated: what stands there may be a secret that looks like a name.
         let what = "the vault has no secret of this name";
-        let origins: String = origins.iter().map(|origin| format!(" --for {origin}")).collect();
-        let todo = format!("run `proofport secret set NAME{origins} --mode {mode}`, or correct the name");
+        let places: String = destinations.iter().map(|place| format!(" --for {place}")).collect();
+        let todo = format!("run `proofport secret set NAME{places} --mode {mode}`, or correct the name");
         findings.at(connection, place, field, what, todo);
         return;
     };
@@ -164,10 +233,14 @@ fn judge_secret(
         );
         findings.at(connection, place, field, what, todo);
     }
-    for origin in origins {
-        if !secret.uses.destinations.contains(&Destination::Origin((*origin).clone())) {
-            let what = format!("the secret does not permit the {whose}'s origin {origin}");
-            let todo = format!("take the origin off, or set the secret anew with `--for {origin}`");
+    for destination in destinations {
+        if !secret.uses.destinations.contains(destination) {
+            let what = format!("the secret does not permit the {whose} {destination}");
+            let kind = match destination {
+                Destination::Origin(_) => "origin",
+                Destination::SshHost(_) => "host",
+            };
+            let todo = format!("take the {kind} off, or set the secret anew with `--for {destination}`");
             findings.at(connection, place, field, what, todo);
         }
     }

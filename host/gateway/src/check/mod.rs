@@ -5,6 +5,7 @@
 
 mod credentials;
 mod schema;
+mod ssh;
 #[cfg(test)]
 mod tests;
 
@@ -47,6 +48,9 @@ fn judge(
     }
     for (index, origin) in connection.redirect_origins.iter().enumerate() {
         judge_address(findings, connection, &format!("redirect_origins[{index}]"), origin);
+    }
+    if let Some(declared) = &connection.ssh {
+        ssh::judge(findings, connection, declared);
     }
     if let Some(file) = &connection.ca_file
         && let Err(error) = connection.trust()

@@ -8,6 +8,7 @@ use super::problem::{At, Place};
 use super::proxy::{self, ProxyConfig};
 use super::reader::{Field, Reader, Section};
 use super::settings::{self, Settings};
+use super::ssh::{self, SshConfig};
 use ipnet::IpNet;
 use proofport_broker::Fresh;
 use proofport_core::contract::Repeat;
@@ -32,8 +33,10 @@ pub struct ConnectionConfig {
     pub place: Place,
     /// The approved module.
     pub connector: At<Digest>,
-    /// Where requests may go; the first is the default. At least one, none twice.
+    /// Where HTTP requests may go; the first is the default. None twice; empty only beside SSH hosts.
     pub origins: Vec<At<Origin>>,
+    /// Where commands may run.
+    pub ssh: Option<SshConfig>,
     /// Ranges that may be dialled beside public addresses.
     pub addresses: Vec<IpNet>,
     /// A file of certificate authorities that are believed beside the system's.
@@ -126,9 +129,10 @@ pub enum TrustError {
     Invalid(#[from] InvalidTrust),
 }
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "connector",
     "origins",
+    "ssh",
     "addresses",
     "ca_file",
     "pins",
@@ -152,7 +156,13 @@ pub(super) fn read<'a>(
 ) -> Option<ConnectionConfig> {
     reader.only(section, &KEYS);
     let connector = connector(reader, section);
-    let origins = origins(reader, section);
+    let declared = reader.field(section, "ssh");
+    let ssh = declared.as_ref().and_then(|field| reader.section(field));
+    let ssh = ssh.and_then(|section| ssh::read(reader, &section, folder));
+    let origins = match (reader.field(section, "origins"), &declared) {
+        (None, Some(_)) => Some(Vec::new()),
+        (Some(_), _) | (None, None) => origins(reader, section),
+    };
     let addresses = addresses(reader, section);
     let ca_file = reader.field(section, "ca_file").and_then(|field| ca_file(reader, &field, folder));
     let known: &[At<Origin>] = origins.as_deref().unwrap_or_default();
@@ -181,7 +191,7 @@ pub(super) fn read<'a>(
     let slots = reader.field(section, "credentials").and_then(|field| reader.section(&field));
     for (slot, field) in slots.map(|slots| reader.named(&slots)).unwrap_or_default() {
         let Some(section) = reader.section(&field) else { continue };
-        if let Some(binding) = credential::read(reader, &section) {
+        if let Some(binding) = credential::read(reader, &section, folder) {
             credentials.insert(slot, binding);
         }
     }
@@ -189,11 +199,15 @@ pub(super) fn read<'a>(
     let limits = bounds.map(|bounds| limits::read(reader, &bounds)).unwrap_or_default();
     let (name, place) = (name.clone(), section.place);
     let (connector, origins) = (connector?, origins?);
+    if declared.is_some() && ssh.is_none() {
+        return None;
+    }
     Some(ConnectionConfig {
         name,
         place,
         connector,
         origins,
+        ssh,
         addresses,
         ca_file,
         pins,
@@ -227,7 +241,8 @@ fn connector<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<At<Di
 }
 
 fn origins<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Vec<At<Origin>>> {
-    let todo = "list every origin that requests may go to: `origins = [\"https://api.example.com\"]`";
+    let todo = "list every origin that requests may go to: `origins = [\"https://api.example.com\"]`; SSH hosts \
+                stand in a table `ssh`";
     let Some(field) = reader.field(section, "origins") else {
         reader.missing(section, "origins", todo);
         return None;

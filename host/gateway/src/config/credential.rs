@@ -5,9 +5,8 @@ use super::reader::{Field, Reader, Section};
 use proofport_core::contract::InjectionMode;
 use proofport_core::exchange::host_owns_header;
 use proofport_core::id::Name;
-use proofport_core::secret::Secret;
-use proofport_egress::Injection;
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// One slot's secret, and how it is attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +51,17 @@ pub enum Placement {
     },
     /// [`InjectionMode::TlsClientCertificate`]; the secret is a PEM text with certificates and their key.
     TlsClientCertificate,
+    /// [`InjectionMode::SshKey`]; the secret is a private key in OpenSSH's format.
+    SshKey {
+        /// The secret that decrypts it, if it is encrypted.
+        passphrase: Option<Name>,
+        /// The file of the user certificate that goes with it (`…-cert.pub`). Not secret.
+        certificate: Option<PathBuf>,
+    },
+    /// [`InjectionMode::SshPassword`].
+    SshPassword,
+    /// [`InjectionMode::SshKeyboardInteractive`].
+    SshKeyboardInteractive,
 }
 
 impl Placement {
@@ -65,40 +75,47 @@ impl Placement {
             Self::HttpQuery { .. } => InjectionMode::HttpQuery,
             Self::AwsSigv4 { .. } => InjectionMode::AwsSigv4,
             Self::TlsClientCertificate => InjectionMode::TlsClientCertificate,
-        }
-    }
-
-    /// The injection of this secret.
-    #[must_use]
-    pub fn injection(&self, secret: Secret) -> Injection {
-        match self {
-            Self::HttpBearer => Injection::Bearer(secret),
-            Self::HttpBasic { user } => Injection::Basic { user: user.clone(), password: secret },
-            Self::HttpHeader { header } => Injection::Header { name: header.clone(), secret },
-            Self::HttpQuery { query } => Injection::Query { name: query.clone(), secret },
-            Self::AwsSigv4 { access_key_id, region, service } => Injection::SigV4 {
-                access_key_id: access_key_id.clone(),
-                secret,
-                session_token: None,
-                region: region.clone(),
-                service: service.clone(),
-            },
-            Self::TlsClientCertificate => Injection::ClientCertificate(secret),
+            Self::SshKey { .. } => InjectionMode::SshKey,
+            Self::SshPassword => InjectionMode::SshPassword,
+            Self::SshKeyboardInteractive => InjectionMode::SshKeyboardInteractive,
         }
     }
 }
 
 /// The modes that can be carried out, for advice.
-const USABLE: &str = "http_bearer, http_basic, http_header, http_query, aws_sigv4 or tls_client_certificate";
+const USABLE: &str = "http_bearer, http_basic, http_header, http_query, aws_sigv4, tls_client_certificate, \
+                      ssh_key, ssh_password or ssh_keyboard_interactive";
 
 /// The keys that belong to one mode or another.
-const COMPANIONS: [&str; 6] = ["user", "header", "query", "access_key_id", "region", "service"];
+const COMPANIONS: [&str; 8] =
+    ["user", "header", "query", "access_key_id", "region", "service", "passphrase", "certificate"];
+
+/// Those that belong to a login over SSH.
+pub(super) const SSH_COMPANIONS: [&str; 2] = ["passphrase", "certificate"];
+
+/// Whether a secret in this mode logs in over SSH.
+pub(crate) const fn is_ssh(mode: InjectionMode) -> bool {
+    match mode {
+        InjectionMode::SshKey | InjectionMode::SshPassword | InjectionMode::SshKeyboardInteractive => true,
+        InjectionMode::HttpBearer
+        | InjectionMode::HttpBasic
+        | InjectionMode::HttpHeader
+        | InjectionMode::HttpQuery
+        | InjectionMode::AwsSigv4
+        | InjectionMode::TlsClientCertificate => false,
+    }
+}
 
 /// Reads one binding; none if anything in it is wrong.
-pub(super) fn read<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Binding> {
+pub(super) fn read<'a>(reader: &mut Reader<'a>, section: &Section<'a>, folder: &Path) -> Option<Binding> {
     reader.only(section, &[&["secret", "mode"][..], &COMPANIONS].concat());
+    bound(reader, section, folder)
+}
+
+/// The same in a section that has other keys, too.
+pub(super) fn bound<'a>(reader: &mut Reader<'a>, section: &Section<'a>, folder: &Path) -> Option<Binding> {
     let secret = secret(reader, section);
-    let placement = placement(reader, section);
+    let placement = placement(reader, section, folder);
     Some(Binding { place: section.place, secret: secret?, placement: placement? })
 }
 
@@ -108,7 +125,12 @@ pub(super) fn secret<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Opti
         reader.missing(section, "secret", "write the name of a secret of the vault: `secret = \"NAME\"`");
         return None;
     };
-    match Name::parse(reader.text(&field)?) {
+    name_of(reader, &field)
+}
+
+/// The name of a secret.
+fn name_of<'a>(reader: &mut Reader<'a>, field: &Field<'a>) -> Option<At<Name>> {
+    match Name::parse(reader.text(field)?) {
         Ok(value) => Some(At { value, place: field.place }),
         Err(_) => {
             // The usual mistake is the secret itself, so the advice is about that.
@@ -121,7 +143,7 @@ pub(super) fn secret<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Opti
     }
 }
 
-fn placement<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<At<Placement>> {
+fn placement<'a>(reader: &mut Reader<'a>, section: &Section<'a>, folder: &Path) -> Option<At<Placement>> {
     let Some(field) = reader.field(section, "mode") else {
         reader.missing(section, "mode", format!("write how the secret is attached: {USABLE}"));
         return None;
@@ -137,11 +159,8 @@ fn placement<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<At<Pl
         InjectionMode::HttpHeader => &["header"],
         InjectionMode::HttpQuery => &["query"],
         InjectionMode::AwsSigv4 => &["access_key_id", "region", "service"],
-        InjectionMode::SshKey | InjectionMode::SshPassword | InjectionMode::SshKeyboardInteractive => {
-            let what = format!("names the mode {mode}, which this version can't carry out");
-            reader.report(place, &field.path, what, format!("write {USABLE}"));
-            return None;
-        }
+        InjectionMode::SshKey => &SSH_COMPANIONS,
+        InjectionMode::SshPassword | InjectionMode::SshKeyboardInteractive => &[],
     };
     let mut stray = false;
     for key in COMPANIONS.into_iter().filter(|key| !companions.contains(key)) {
@@ -169,9 +188,33 @@ fn placement<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<At<Pl
             }
         }
         InjectionMode::TlsClientCertificate => Some(Placement::TlsClientCertificate),
-        InjectionMode::SshKey | InjectionMode::SshPassword | InjectionMode::SshKeyboardInteractive => None,
+        InjectionMode::SshKey => ssh_key(reader, section, folder),
+        InjectionMode::SshPassword => Some(Placement::SshPassword),
+        InjectionMode::SshKeyboardInteractive => Some(Placement::SshKeyboardInteractive),
     };
     value.filter(|_| !stray).map(|value| At { value, place })
+}
+
+/// A key may go without either.
+fn ssh_key<'a>(reader: &mut Reader<'a>, section: &Section<'a>, folder: &Path) -> Option<Placement> {
+    let passphrase = match reader.field(section, "passphrase") {
+        None => None,
+        Some(field) => Some(name_of(reader, &field)?.value),
+    };
+    let certificate = match reader.field(section, "certificate") {
+        None => None,
+        Some(field) => {
+            let text = reader.text(&field)?;
+            if text.is_empty() || text.contains('\0') {
+                let todo =
+                    "write the path of a `…-cert.pub` file; a relative one begins at this file's folder";
+                reader.report(field.place, &field.path, "is not a path", todo);
+                return None;
+            }
+            Some(folder.join(text))
+        }
+    };
+    Some(Placement::SshKey { passphrase, certificate })
 }
 
 /// Reads the text of one key, reporting what is wrong with it.

@@ -7,12 +7,14 @@
 mod connection;
 mod credential;
 mod fresh;
+mod host_keys;
 mod limits;
 mod list;
 mod problem;
 mod proxy;
 mod reader;
 mod settings;
+mod ssh;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -20,12 +22,15 @@ mod words;
 
 pub use connection::{ConnectionConfig, TrustError};
 pub use credential::{Binding, Placement};
+pub use host_keys::{HostKeyConfig, HostKeyError};
 pub use limits::Limits;
 pub use problem::{At, Place, Problem};
 pub use proxy::{ProxyConfig, ProxyCredential, Resolve};
 pub use settings::Settings;
+pub use ssh::{JumpConfig, SshConfig};
 pub use store::Store;
 
+pub(crate) use credential::is_ssh;
 pub(crate) use problem::shown;
 pub(crate) use settings::shown_path;
 
