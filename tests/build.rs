@@ -29,8 +29,10 @@ fn main() -> ExitCode {
             guests: Guests::Packages(vec![
                 "proofport-connector-stripe".into(),
                 "proofport-example-charges".into(),
+                "proofport-connector-ssh-run".into(),
+                "proofport-connector-ssh-deploy".into(),
             ]),
-            watch: ["sdk/rust", "connectors/stripe", "examples/charges"]
+            watch: ["sdk/rust", "connectors", "examples/charges"]
                 .iter()
                 .map(|f| root.join(f))
                 .chain([wit])

@@ -19,3 +19,4 @@ pub mod plain_http;
 pub mod read_then_die;
 pub mod rig;
 pub mod squid;
+pub mod sshd;

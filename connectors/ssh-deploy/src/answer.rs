@@ -25,7 +25,12 @@ pub(crate) fn output() -> Value {
 /// What both switches declare.
 pub(crate) fn declare(operation: Operation) -> Operation {
     let words: Vec<_> = REFUSALS.iter().map(|(_, word, _)| *word).chain(["switch", "partial"]).collect();
-    operation.failure(&object(json!({ "why": { "enum": words } }), &["why"])).output(&output())
+    let statuses: Vec<u16> =
+        REFUSALS.iter().filter_map(|(status, _, _)| u16::try_from(*status).ok()).collect();
+    operation
+        .statuses_before_work(&statuses)
+        .failure(&object(json!({ "why": { "enum": words } }), &["why"]))
+        .output(&output())
 }
 
 /// What an effect's answer means.

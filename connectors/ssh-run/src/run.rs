@@ -36,6 +36,7 @@ pub(crate) fn declare() -> Operation {
         .input(&input)
         .reconcile(Some(ABSENCE_SETTLES_AFTER_SECONDS), true)
         .completion_marker(MARKER)
+        .statuses_before_work(&[120, 122])
 }
 
 pub(crate) fn carry_out(call: &Call, answer: Option<&SshResponse>) -> Result<Step, Fault> {

@@ -50,6 +50,7 @@ Exit status 15: the content is incomplete; the same command with FILE goes on fr
 const SECRET_SET_HELP: &str = "\
 Examples:
   proofport secret set shop-key --for https://api.example.com --mode http_bearer < key.txt
+  proofport secret set web-key --for ssh://web-1.example.com --mode ssh_key < ~/.ssh/id_ed25519
   pass show shop/key | proofport secret set shop-key --for https://api.example.com --mode http_bearer
 
 The value is read from standard input, never from the command line; one newline at its end is left out.
@@ -243,26 +244,18 @@ pub(crate) struct Act {
     pub(crate) id: RequestId,
 }
 
-/// A mode that this program can carry out.
-fn mode(text: &str) -> Result<InjectionMode, UnusableMode> {
-    let mode = InjectionMode::parse(text).ok_or(UnusableMode)?;
-    match mode {
-        InjectionMode::HttpBearer
-        | InjectionMode::HttpBasic
-        | InjectionMode::HttpHeader
-        | InjectionMode::HttpQuery
-        | InjectionMode::AwsSigv4
-        | InjectionMode::TlsClientCertificate => Ok(mode),
-        InjectionMode::SshKey | InjectionMode::SshPassword | InjectionMode::SshKeyboardInteractive => {
-            Err(UnusableMode)
-        }
-    }
+/// How a secret is attached.
+fn mode(text: &str) -> Result<InjectionMode, NoMode> {
+    InjectionMode::parse(text).ok_or(NoMode)
 }
 
-/// The text is not a mode that this program can carry out.
+/// The text is not a mode.
 #[derive(Debug, thiserror::Error)]
-#[error("it is http_bearer, http_basic, http_header, http_query, aws_sigv4 or tls_client_certificate")]
-struct UnusableMode;
+#[error(
+    "it is http_bearer, http_basic, http_header, http_query, aws_sigv4, tls_client_certificate, ssh_key, \
+     ssh_password or ssh_keyboard_interactive"
+)]
+struct NoMode;
 
 #[cfg(test)]
 mod tests {

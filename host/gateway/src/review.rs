@@ -40,6 +40,17 @@ pub struct Review {
     /// Requests that count as changing nothing although they are neither GET nor HEAD. Each is to be
     /// checked against the service's documentation.
     pub query_templates: Vec<String>,
+    /// The long arguments of those templates, each once and whole: what they change, they change in here.
+    pub scripts: Vec<ScriptReview>,
+}
+
+/// A text that a remote program runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ScriptReview {
+    /// By which the templates name it.
+    pub digest: Digest,
+    /// Its lines.
+    pub lines: Vec<String>,
 }
 
 /// A place for a credential.
@@ -89,6 +100,7 @@ impl Review {
             slots: manifest.credential_slots.iter().map(SlotReview::of).collect(),
             operations: manifest.operations.iter().map(OperationReview::of).collect(),
             query_templates: manifest.query_templates.iter().map(template).collect(),
+            scripts: scripts(&manifest.query_templates),
         }
     }
 }
@@ -128,21 +140,55 @@ fn settings(schema: &serde_json::Value) -> Vec<String> {
 fn template(template: &QueryTemplate) -> String {
     match template {
         QueryTemplate::Http { method, path } => plain(&format!("{method} {path}")),
-        QueryTemplate::Ssh(arguments) => plain(&format!("ssh: {}", arguments.join(" "))),
+        QueryTemplate::Ssh(arguments) => {
+            let word = |argument: &String| match is_script(argument) {
+                true => format!("[{}]", Digest::of_bytes(argument.as_bytes())),
+                // Whole, and with its borders: all of it is part of what counts as changing nothing.
+                false => format!("`{}`", escaped(argument)),
+            };
+            let words: Vec<String> = arguments.iter().map(word).collect();
+            format!("ssh: {}", words.join(" "))
+        }
     }
 }
+
+/// Whether an argument is shown by itself.
+fn is_script(argument: &str) -> bool {
+    argument.contains('\n') || argument.chars().count() > LONGEST_WORD
+}
+
+fn scripts(templates: &[QueryTemplate]) -> Vec<ScriptReview> {
+    let mut scripts: Vec<ScriptReview> = Vec::new();
+    for template in templates {
+        let QueryTemplate::Ssh(arguments) = template else { continue };
+        for argument in arguments.iter().filter(|argument| is_script(argument)) {
+            let digest = Digest::of_bytes(argument.as_bytes());
+            if scripts.iter().all(|known| known.digest != digest) {
+                scripts.push(ScriptReview { digest, lines: argument.split('\n').map(escaped).collect() });
+            }
+        }
+    }
+    scripts
+}
+
+/// The longest argument that is shown among others, in characters.
+const LONGEST_WORD: usize = 80;
 
 /// The longest text of a connector's that is shown, in characters.
 const LONGEST: usize = 300;
 
 /// A stranger's text on one line: control characters, and those that reorder or hide others, escaped.
 pub(crate) fn plain(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => escaped(text.get(..end).unwrap_or_default()) + "…",
+        None => escaped(text),
+    }
+}
+
+/// The same, however long it is.
+fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for (shown, c) in text.chars().enumerate() {
-        if shown == LONGEST {
-            out.push('…');
-            break;
-        }
+    for c in text.chars() {
         let hides = matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
@@ -183,6 +229,12 @@ impl fmt::Display for Review {
         }
         for template in &self.query_templates {
             writeln!(f, "  query    {template}   — counts as changing nothing: check that it does")?;
+        }
+        for script in &self.scripts {
+            writeln!(f, "  script   {}", script.digest)?;
+            for line in &script.lines {
+                writeln!(f, "           | {line}")?;
+            }
         }
         for operation in &self.operations {
             writeln!(f)?;

@@ -1,9 +1,11 @@
 //! A real home with one connection, and a host opened on it: everything but the terminal.
 
 mod counting;
+mod declared;
 mod template;
 
 pub use counting::{Counting, Syncs};
+pub use declared::Stored;
 
 use proofport_broker::{
     Broker, CallRequest, Caller, Clock, Delivery, NoProbe, Parts, Probe, SystemClock, SystemEntropy,

@@ -35,9 +35,9 @@ pub(crate) async fn fails(open: &Open, operation: &str, input: &str, what: &str)
 pub(crate) fn evidence(event: &proofport_core::event::Event) -> Option<HttpEvidence> {
     use proofport_core::event::Event;
     if let Event::AttemptEnded(ended) = event {
-        Some(ended.evidence.clone())
+        ended.evidence.http().cloned()
     } else if let Event::QueryExchanged(facts) = event {
-        Some(facts.evidence.clone())
+        facts.evidence.http().cloned()
     } else {
         None
     }

@@ -108,7 +108,7 @@ fn judged(evidence: &HttpEvidence) -> Judgement {
         job_operation: None,
         completion_marker: None,
     };
-    judge(evidence, &contract, Reading::None, None)
+    judge(&evidence.clone().into(), &contract, Reading::None, None)
 }
 
 /// That nothing is known of this exchange.

@@ -59,7 +59,7 @@ async fn before_the_dispatch_nothing_of_the_effect_leaves() {
         let state = record(&open, &envelope);
         assert!(state.cancel_requested && state.attempts.is_empty(), "{what}: {state:?}");
         // What was seen on the way stays on record, and the phase is the last boundary's.
-        let seen: Vec<_> = state.queries.iter().map(|query| query.evidence.cause).collect();
+        let seen: Vec<_> = state.queries.iter().map(|query| query.evidence.cause()).collect();
         let (phase, queries) = match operation {
             "prepared" => (Phase::RemoteExecution, vec![Some(Cause::Cancelled)]),
             _ => (Phase::ConnectionSetup, vec![]),

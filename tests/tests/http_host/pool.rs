@@ -27,7 +27,7 @@ async fn reuses(open: &Open, operations: &[&str]) -> Vec<bool> {
             Some(attempt) => &attempt.end.as_ref().unwrap().evidence,
             None => &state.queries.last().unwrap().evidence,
         };
-        assert_eq!(evidence.reused, reused, "{operation}");
+        assert_eq!(evidence.http().unwrap().reused, reused, "{operation}");
         all.push(reused);
     }
     all
@@ -90,7 +90,7 @@ async fn an_effect_that_is_lost_on_a_kept_connection_is_unknown() {
                 );
                 let state = record(&open, &lost);
                 assert_eq!(seen(&state.setup), [(1, Stage::Pool, None, true)], "{what}");
-                assert!(state.attempts[0].end.as_ref().unwrap().evidence.reused, "{what}");
+                assert!(state.attempts[0].end.as_ref().unwrap().evidence.http().unwrap().reused, "{what}");
                 assert_eq!(state.attempts.len(), 1, "{what}");
                 // Calling again meets it.
                 let again = open.call_with(operation, "{}", Some("two")).await;
@@ -183,12 +183,12 @@ async fn the_contract_chooses_the_protocol() {
             let envelope = open.call(operation, "{}").await;
             assert!(envelope.ok(), "{alpn:?} {operation}: {envelope:?}");
             let state = record(&open, &envelope);
-            let mut queries = state.queries.iter().map(|query| query.evidence.version);
+            let mut queries = state.queries.iter().map(|query| query.evidence.http().unwrap().version);
             let query = if alpn == Alpn::Either { Http2 } else { Http11 };
             assert!(queries.clone().all(|spoken| spoken == query), "{alpn:?} {operation}");
             if let Some(attempt) = state.attempts.last() {
                 let evidence = &attempt.end.as_ref().unwrap().evidence;
-                assert_eq!(evidence.version, version, "{alpn:?} {more} {operation}");
+                assert_eq!(evidence.http().unwrap().version, version, "{alpn:?} {more} {operation}");
             } else {
                 assert_eq!(queries.next_back(), Some(version), "{alpn:?} {more} {operation}");
             }

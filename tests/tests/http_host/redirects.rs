@@ -95,7 +95,7 @@ async fn a_listed_origin_gets_the_effect() {
         let end = refused.end.as_ref().unwrap();
         assert_eq!((end.generation, end.outcome), (1, Outcome::Rejected), "{what}");
         assert_eq!(end.redirected, Some(second.origin()), "{what}");
-        assert_eq!(end.evidence.status, Some(status), "{what}");
+        assert_eq!(end.evidence.http_status(), Some(status), "{what}");
         assert_eq!(followed.dispatch.generation, 2, "{what}");
         assert_eq!(followed.dispatch.follows, Some(second.origin()), "{what}");
         assert_ne!(

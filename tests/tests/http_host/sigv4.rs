@@ -212,7 +212,7 @@ async fn reflects(rig: &Rig, look: impl Fn(&[u8])) {
     let envelope = open.call("act", "{}").await;
     let state = record(&open, &envelope);
     let evidence = &state.attempts[0].end.as_ref().unwrap().evidence;
-    assert!(evidence.masked > 0 || evidence.withheld, "{evidence:?}");
+    assert!(evidence.masked() > 0 || evidence.withheld(), "{evidence:?}");
     let id = envelope.request_id().unwrap();
     let text = format!(
         "{envelope:?} {} {:?} {:?}",

@@ -14,7 +14,7 @@ use proofport_tests::peer::{Act, Peer, Script, Scripts};
 use proofport_tests::squid::{NAME, SquidOptions};
 
 fn evidence(state: &State) -> &HttpEvidence {
-    &state.attempts[0].end.as_ref().unwrap().evidence
+    state.attempts[0].end.as_ref().unwrap().evidence.http().unwrap()
 }
 
 /// One write through squid to this peer: what is claimed, and the status that it rests on.

@@ -37,7 +37,7 @@ async fn call(nginx: &Nginx, operation: &str) -> (Claim, Option<u16>) {
     let envelope = setting.call(operation).await;
     let state = setting.state(&envelope);
     assert_eq!(state.attempts.len(), 1, "{operation}: the host sent it once");
-    let status = state.attempts[0].end.as_ref().unwrap().evidence.status;
+    let status = state.attempts[0].end.as_ref().unwrap().evidence.http().unwrap().status;
     setting.open.close();
     (claim(&envelope), status)
 }
@@ -158,7 +158,7 @@ async fn nginx_speaks_http2_where_an_effect_may_be_repeated() {
             let envelope = setting.call(operation).await;
             assert_eq!(claim(&envelope), expected.0, "{operation}: {envelope:?}");
             let state = setting.state(&envelope);
-            let evidence = &state.attempts[0].end.as_ref().unwrap().evidence;
+            let evidence = state.attempts[0].end.as_ref().unwrap().evidence.http().unwrap();
             assert_eq!((evidence.version, evidence.status), (version, Some(expected.1)), "{operation}");
             assert_eq!(peer.effects(), effects, "{operation}");
             setting.open.close();

@@ -19,7 +19,7 @@ async fn run(what: &str, script: &Script, proxy: Option<SocketAddr>) -> Seen {
     hold(what, &envelope, &[&peer]);
     assert_eq!(peer.accepted(), 1, "{what}: one connection for one effect");
     let state = setting.state(&envelope);
-    let evidence = &state.attempts[0].end.as_ref().unwrap().evidence;
+    let evidence = state.attempts[0].end.as_ref().unwrap().evidence.http().unwrap();
     assert_eq!(evidence.hop, if proxy.is_some() { Hop::Tunnel } else { Hop::Direct }, "{what}");
     setting.open.close();
     let (code, outcome) = claim(&envelope);

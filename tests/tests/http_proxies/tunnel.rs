@@ -48,7 +48,7 @@ async fn squid_opens_tunnels_or_says_why_not() {
     assert_eq!(state.setup.last().unwrap().hop, Hop::Tunnel);
     let stages: Vec<_> = state.setup[0].timings.iter().map(|timing| timing.stage).collect();
     assert!(stages.contains(&Stage::ProxyTunnel) && stages.contains(&Stage::IdentityVerified), "{stages:?}");
-    let evidence = &state.attempts[0].end.as_ref().unwrap().evidence;
+    let evidence = state.attempts[0].end.as_ref().unwrap().evidence.http().unwrap();
     assert_eq!((evidence.hop, evidence.from_origin, evidence.status), (Hop::Tunnel, true, Some(200)));
     setting.open.close();
 

@@ -239,7 +239,7 @@ pub(crate) fn record(open: &Open, envelope: &Envelope) -> State {
 
 /// What was seen of the newest attempt.
 pub(crate) fn seen(state: &State) -> Option<&HttpEvidence> {
-    Some(&state.attempts.last()?.end.as_ref()?.evidence)
+    state.attempts.last()?.end.as_ref()?.evidence.http()
 }
 
 /// Compares what the caller is told.

@@ -15,6 +15,7 @@ struct Shown {
     operation: Option<String>,
     retry_owner: RetryOwner,
     retry_after_seconds: Option<u32>,
+    exit_status: Option<u32>,
     #[serde(default)]
     invalid_fields: Vec<String>,
     evidence: Seen,
@@ -26,6 +27,9 @@ struct Seen {
     request_complete: bool,
     response_headers_received: bool,
     response_complete: bool,
+    command_accepted: Option<bool>,
+    stdout_complete: Option<bool>,
+    stderr_complete: Option<bool>,
     #[serde(default)]
     attempts: Vec<Setup>,
     source: Option<Source>,
@@ -60,6 +64,7 @@ pub(crate) fn text(envelope: &Envelope) -> String {
     }
     lines.some("remote", envelope.http_status().map(|status| format!("answered HTTP {status}")));
     if let Ok(shown) = &shown {
+        lines.some("remote", shown.exit_status.map(|status| format!("ended with exit status {status}")));
         let fields: Vec<&str> = shown.invalid_fields.iter().map(|field| whole_if_empty(field)).collect();
         lines.some("fields", (!fields.is_empty()).then(|| fields.join(", ")));
         if envelope.request_id().is_some() {
@@ -102,7 +107,11 @@ fn whole_if_empty(field: &str) -> &str {
 /// How the host knows, in words.
 fn proof(seen: &Seen) -> String {
     let mut said = Vec::new();
+    // Only an exec has output streams.
+    let exec = seen.stdout_complete.is_some();
     let sent = match (seen.dispatch_started, seen.request_complete) {
+        (true, true) if exec => "the command and all of its input were handed over",
+        (true, false) if exec => "the command was handed over, and perhaps not all of its input",
         (true, true) => "the whole request was handed over",
         (true, false) => "the request was begun and may have left in part or whole",
         (false, true) => "a query was sent, no effect",
@@ -112,6 +121,8 @@ fn proof(seen: &Seen) -> String {
     if seen.dispatch_started || seen.request_complete {
         said.push(
             match (seen.response_headers_received, seen.response_complete) {
+                (_, true) if exec => "its end and all of its output came",
+                (_, false) if exec => of_exec(seen),
                 (_, true) => "a complete answer came",
                 (true, false) => "an answer began and broke off",
                 (false, false) => "no answer came",
@@ -140,6 +151,16 @@ fn proof(seen: &Seen) -> String {
         said.push(format!("repeat contract: {}", contract.repeat));
     }
     said.join("; ")
+}
+
+/// What is known of a command whose end or output is not whole.
+fn of_exec(seen: &Seen) -> &'static str {
+    match (seen.command_accepted, seen.stdout_complete, seen.stderr_complete) {
+        (Some(false), _, _) => "the server refused to run it",
+        (None, _, _) => "the server did not say that it runs",
+        (Some(true), Some(true), Some(true)) => "it ran, and nothing told how it ended",
+        (Some(true), _, _) => "it was started, and its output broke off",
+    }
 }
 
 fn connections(count: usize) -> String {

@@ -1,5 +1,6 @@
 //! The protected record as an operator reads it.
 
+use super::evidence::seen;
 use super::lines::Lines;
 use super::time::{micros, rfc3339};
 use super::timeline::{decision, peer, short};
@@ -8,11 +9,11 @@ use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
 use proofport_core::diagnostic::{Diagnostic, Protected};
 use proofport_core::event::{AttemptEnd, CredentialUse, QueryFacts, ResultFacts};
-use proofport_core::evidence::{Hop, HttpEvidence, SetupAttempt};
+use proofport_core::evidence::{Evidence, Hop, SetupAttempt};
 use proofport_core::manifest::Contract;
 use proofport_core::project::project;
-use proofport_core::proxy_status::ErrorMention;
 use proofport_core::row::Row;
+use proofport_core::ssh::SshRow;
 use proofport_core::state::{Attempt, State};
 use proofport_core::time::UnixMillis;
 
@@ -85,7 +86,9 @@ fn binding(lines: &mut Lines, state: &State) {
     lines.line("connector", binding.connector);
     lines.line("config", binding.config);
     let origins: Vec<String> = binding.origins.iter().map(ToString::to_string).collect();
-    lines.line("origins", origins.join(", "));
+    lines.some("origins", (!origins.is_empty()).then(|| origins.join(", ")));
+    let hosts: Vec<String> = binding.ssh_hosts.iter().map(ToString::to_string).collect();
+    lines.some("SSH hosts", (!hosts.is_empty()).then(|| hosts.join(", ")));
     lines.line("reference", binding.reference.as_str());
     let reconcile = if contract.reconcile.is_some() { "can be reconciled" } else { "can't be reconciled" };
     lines.line(
@@ -117,8 +120,16 @@ fn setup(lines: &mut Lines, attempt: &SetupAttempt) {
     lines.some("", (!stages.is_empty()).then(|| stages.join(", ")));
 }
 
+/// The row of the table that decided.
+fn row(evidence: &Evidence, contract: &Contract) -> &'static str {
+    match evidence {
+        Evidence::Http(http) => Row::of(http, contract).as_str(),
+        Evidence::Ssh(ssh) => SshRow::of(ssh).as_str(),
+    }
+}
+
 /// What stands between this host and the origin.
-fn through(hop: Hop) -> &'static str {
+pub(super) fn through(hop: Hop) -> &'static str {
     match hop {
         Hop::Direct => "",
         Hop::Tunnel => " through a tunnel",
@@ -163,9 +174,9 @@ fn ended(lines: &mut Lines, end: &AttemptEnd, contract: Option<&Contract>) {
     lines.some("connector", end.connector_fault.as_deref().map(visible::text));
     lines.some("followed to", end.redirected.as_ref());
     if let Some(contract) = contract {
-        let row = Row::of(&end.evidence, contract);
+        let row = row(&end.evidence, contract);
         lines.line("seen as", row);
-        if row == Row::PerhapsRepeated {
+        if row == Row::PerhapsRepeated.as_str() {
             lines.line(
                 "",
                 "HTTP lets an intermediary send this on twice; it may be the second copy's refusal",
@@ -173,63 +184,6 @@ fn ended(lines: &mut Lines, end: &AttemptEnd, contract: Option<&Contract>) {
         }
     }
     seen(lines, &end.evidence);
-}
-
-fn seen(lines: &mut Lines, evidence: &HttpEvidence) {
-    let HttpEvidence {
-        bytes_offered,
-        bytes_read,
-        request_complete,
-        status,
-        completion,
-        cause,
-        from_origin,
-        masked,
-        withheld,
-        body_digest,
-        micros: spent,
-        version,
-        reused,
-        hop,
-        interim,
-        refused_stream,
-        http2_error,
-        proxy_status,
-        not_forwarded,
-        // Told where it decides something.
-        may_be_repeated: _,
-    } = evidence;
-    let kept = if *reused { ", on a kept connection" } else { "" };
-    lines.line("spoken", format_args!("{version}{}{kept}", through(*hop)));
-    let whole = if *request_complete { "the whole request" } else { "not the whole request" };
-    lines.line("sent", format_args!("{bytes_offered} bytes, {whole}"));
-    let status = status.map_or_else(|| "no status".to_owned(), |status| format!("HTTP {status}"));
-    let end = completion.map_or_else(|| "incomplete".to_owned(), |by| format!("complete by {by}"));
-    let whose = if status == "no status" || *from_origin { "" } else { ", not from the origin itself" };
-    lines.line("received", format_args!("{bytes_read} bytes, {status}, {end}{whose}"));
-    lines.some("broke", *cause);
-    lines.some("interim", (*interim > 0).then_some(*interim));
-    lines.some("HTTP/2 code", *http2_error);
-    if *refused_stream {
-        lines.line("refused", "the peer refused the stream before any processing");
-    }
-    for entry in proxy_status {
-        let error = match &entry.error {
-            None => "no error",
-            Some(ErrorMention::Known(error)) => error.as_str(),
-            Some(ErrorMention::Unregistered) => "an error that is not registered",
-        };
-        lines.line("proxy", format_args!("{}: {error}", visible::text(entry.hop.as_str())));
-    }
-    lines.some("not forwarded", *not_forwarded);
-    if *masked > 0 {
-        lines.line("masked", format_args!("an injected secret, {masked} times"));
-    }
-    if *withheld {
-        lines.line("withheld", "the body: it may hold a secret in some other shape");
-    }
-    lines.some("body", *body_digest);
-    lines.line("took", micros(*spent));
 }
 
 pub(super) fn stored(result: &ResultFacts) -> String {
@@ -253,6 +207,7 @@ fn behind(lines: &mut Lines, protected: &Protected) {
         destination,
         method,
         path,
+        command,
         summary,
         remote_request_id,
         cause_chain,
@@ -266,6 +221,7 @@ fn behind(lines: &mut Lines, protected: &Protected) {
     let request: Vec<String> =
         [method, destination, path].into_iter().flatten().map(|part| visible::text(part)).collect();
     lines.some("request", (!request.is_empty()).then(|| request.join(" ")));
+    lines.some("program", command.as_deref().map(visible::text));
     lines.some("in words", summary.as_deref().map(visible::text));
     lines.some("remote id", remote_request_id.as_deref().map(visible::text));
     for (n, cause) in cause_chain.iter().enumerate() {

@@ -2,6 +2,7 @@
 //! so that it can't move the cursor or hide text.
 
 pub(crate) mod envelope;
+mod evidence;
 pub(crate) mod inspect;
 pub(crate) mod lines;
 pub(crate) mod review;

@@ -13,10 +13,20 @@ pub(crate) fn shown(review: &Review) -> String {
 /// What to write into the configuration, with this very digest, and what to store in the vault.
 pub(crate) fn next_steps(review: &Review, config: &Path) -> String {
     let name = &review.name;
-    let mut text = format!("Next, write into {}, with the service's real origin:\n\n", config.display());
+    let mut text =
+        format!("Next, write into {}, with the service's real origin or host:\n\n", config.display());
     let _ = writeln!(text, "[connections.{name}]");
     let _ = writeln!(text, "connector = \"{}\"", review.digest);
-    let _ = writeln!(text, "origins = [\"https://api.example.com\"]");
+    let ssh = review.slots.iter().flat_map(|slot| &slot.modes).any(|mode| place(*mode) == SSH);
+    let http = review.slots.iter().flat_map(|slot| &slot.modes).any(|mode| place(*mode) == HTTP);
+    if http || !ssh {
+        let _ = writeln!(text, "origins = [\"{HTTP}\"]");
+    }
+    if ssh {
+        let _ = writeln!(text, "\n[connections.{name}.ssh]");
+        let _ = writeln!(text, "hosts = [\"user@host.example.com\"]");
+        let _ = writeln!(text, "host_keys = [\"SHA256:…\"]");
+    }
     for slot in &review.slots {
         let _ = writeln!(text, "\n[connections.{name}.credentials.{}]", slot.name);
         let _ = writeln!(text, "secret = \"{}\"", secret(review, slot));
@@ -39,8 +49,8 @@ pub(crate) fn next_steps(review: &Review, config: &Path) -> String {
             let secret = secret(review, slot);
             let _ = writeln!(
                 text,
-                "Then `proofport secret set {secret} --for https://api.example.com --mode {mode}`, with the value \
-                 on standard input."
+                "Then `proofport secret set {secret} --for {} --mode {mode}`, with the value on standard input.",
+                place(*mode)
             );
         }
     }
@@ -51,6 +61,22 @@ pub(crate) fn next_steps(review: &Review, config: &Path) -> String {
 /// A name for the slot's secret.
 fn secret(review: &Review, slot: &SlotReview) -> String {
     format!("{}-{}", review.name, slot.name).replace('_', "-")
+}
+
+const HTTP: &str = "https://api.example.com";
+const SSH: &str = "ssh://host.example.com";
+
+/// An example of a place for a secret in this mode.
+const fn place(mode: InjectionMode) -> &'static str {
+    match mode {
+        InjectionMode::SshKey | InjectionMode::SshPassword | InjectionMode::SshKeyboardInteractive => SSH,
+        InjectionMode::HttpBearer
+        | InjectionMode::HttpBasic
+        | InjectionMode::HttpHeader
+        | InjectionMode::HttpQuery
+        | InjectionMode::AwsSigv4
+        | InjectionMode::TlsClientCertificate => HTTP,
+    }
 }
 
 /// The keys that a mode needs beside the secret.

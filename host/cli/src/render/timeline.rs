@@ -6,7 +6,8 @@ use super::time::{micros, rfc3339};
 use super::visible;
 use proofport_core::digest::Digest;
 use proofport_core::event::{AttemptEnd, Event, HostEvent, QueryFacts, Settlement, StopDetail};
-use proofport_core::evidence::{HttpEvidence, PeerIdentity, SetupAttempt};
+use proofport_core::evidence::{Evidence, PeerIdentity, SetupAttempt};
+use proofport_core::exchange::SshExit;
 use proofport_core::id::RequestId;
 use proofport_gateway::Recorded;
 use serde::Serialize;
@@ -136,14 +137,27 @@ fn settled(settlement: &Settlement) -> String {
     format!("{}{code}, {}", settlement.outcome, settlement.source)
 }
 
-fn seen(evidence: &HttpEvidence) -> String {
-    let status = evidence.status.map_or_else(|| "no answer".to_owned(), |status| format!("HTTP {status}"));
-    let end = match (evidence.completion, evidence.cause) {
-        (Some(_), _) => String::new(),
-        (None, Some(cause)) => format!(", incomplete: {cause}"),
-        (None, None) => ", incomplete".to_owned(),
+fn seen(evidence: &Evidence) -> String {
+    let status = match evidence {
+        Evidence::Http(http) => http.status.map(|status| format!("HTTP {status}")),
+        Evidence::Ssh(ssh) => ssh.exit.as_ref().map(exit),
+    };
+    let status = status.unwrap_or_else(|| "no answer".to_owned());
+    let end = match (evidence.complete(), evidence.cause()) {
+        (true, _) => String::new(),
+        (false, Some(cause)) => format!(", incomplete: {cause}"),
+        (false, None) => ", incomplete".to_owned(),
     };
     format!("{status}{end}")
+}
+
+/// How a remote command ended.
+pub(super) fn exit(exit: &SshExit) -> String {
+    match exit {
+        SshExit::Status(status) => format!("exit status {status}"),
+        SshExit::Signal(name) => format!("ended by SIG{}", visible::text(name)),
+        SshExit::Marker => "finished, by its completion marker".to_owned(),
+    }
 }
 
 fn word(condition: bool, yes: &str, no: &str) -> String {
@@ -159,7 +173,7 @@ pub(super) fn short(digest: &Digest) -> String {
 pub(super) fn peer(peer: &PeerIdentity) -> String {
     let name = visible::text(&peer.name);
     match &peer.certificate {
-        Some(certificate) => format!("{name} (certificate {})", short(certificate)),
+        Some(digest) => format!("{name} (certificate or host key {})", short(digest)),
         None => format!("{name} (not authenticated)"),
     }
 }

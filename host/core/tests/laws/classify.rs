@@ -96,7 +96,7 @@ pub(crate) fn claimed(
     terms: &Contract,
     reading: Reading,
 ) -> (Outcome, Option<Code>) {
-    let judgement = judge(evidence, terms, reading, None);
+    let judgement = judge(&evidence.clone().into(), terms, reading, None);
     (judgement.outcome, judgement.code)
 }
 
@@ -138,7 +138,7 @@ fn without_a_complete_final_answer_of_the_origin_it_is_unknown() {
             verdict(Rejected, false, Reason::InvalidInput),
             Reading::Faulted("trap".to_owned()),
         ] {
-            let judgement = judge(&evidence, &terms, reading, Some(5));
+            let judgement = judge(&evidence.clone().into(), &terms, reading, Some(5));
             assert_eq!((judgement.outcome, judgement.code), (Unknown, Some(code)), "{evidence:?}");
             assert_eq!(judgement.source, Source::TransportObserved);
             assert_eq!((judgement.output, judgement.job), (None, None));
@@ -175,7 +175,7 @@ fn a_verdict_is_held_under_its_ceiling() {
                  claim: (Outcome, bool, Reason),
                  expected: (Outcome, Option<Code>, bool)| {
         let (outcome, success, reason) = claim;
-        let got = judge(&complete(status), terms, verdict(outcome, success, reason), None);
+        let got = judge(&complete(status).into(), terms, verdict(outcome, success, reason), None);
         assert_eq!((got.outcome, got.code, got.above_ceiling), expected, "{status} {claim:?}");
         assert_eq!(got.output.is_some(), !got.above_ceiling, "output of a verdict that does not stand");
     };
@@ -215,7 +215,7 @@ fn a_verdict_is_held_under_its_ceiling() {
 fn ceilings_by_status() {
     for status in 100..=599_u16 {
         let check = |terms: &Contract, expected: Ceiling| {
-            assert_eq!(Ceiling::of(&complete(status), terms), expected, "{status}");
+            assert_eq!(Ceiling::of(&complete(status).into(), terms), expected, "{status}");
         };
         let plain = match status {
             100..=199 => Ceiling::Nothing,
@@ -236,7 +236,7 @@ fn ceilings_by_status() {
 fn a_fault_while_reading_leaves_what_the_status_proves() {
     let check = |status: u16, expected: (Outcome, Code)| {
         let terms = contract(Effect::Write, Repeat::None);
-        let got = judge(&complete(status), &terms, Reading::Faulted("trap".to_owned()), Some(9));
+        let got = judge(&complete(status).into(), &terms, Reading::Faulted("trap".to_owned()), Some(9));
         assert_eq!((got.outcome, got.code), (expected.0, Some(expected.1)), "{status}");
         assert_eq!(got.connector_fault.as_deref(), Some("trap"));
         assert_eq!((got.output, got.job), (None, None));
@@ -259,7 +259,7 @@ fn a_fault_while_reading_leaves_what_the_status_proves() {
 fn a_withheld_answer_leaves_what_the_status_proves() {
     let check = |status: u16, expected: (Outcome, Option<Code>)| {
         let terms = contract(Effect::Write, Repeat::None);
-        let got = judge(&complete(status), &terms, Reading::Withheld, Some(9));
+        let got = judge(&complete(status).into(), &terms, Reading::Withheld, Some(9));
         assert_eq!((got.outcome, got.code), expected, "{status}");
         assert_eq!((got.output, got.job), (None, None));
     };
@@ -275,8 +275,8 @@ fn a_withheld_answer_leaves_what_the_status_proves() {
 /// Without the contract nothing can be said.
 #[test]
 fn without_a_contract_nothing_is_proved() {
-    assert_eq!(Judgement::unproved(&lost()).code, Some(OutcomeUnknown));
-    let seen = Judgement::unproved(&complete(200));
+    assert_eq!(Judgement::unproved(&lost().into()).code, Some(OutcomeUnknown));
+    let seen = Judgement::unproved(&complete(200).into());
     assert_eq!((seen.outcome, seen.code), (Unknown, Some(RemoteResultIncomplete)));
 }
 
@@ -315,7 +315,7 @@ fn a_reason_chooses_the_code() {
 fn only_an_input_that_is_at_fault_is_repairable() {
     let check = |status: u16, repairable: bool| {
         let terms = contract(Effect::Write, Repeat::None);
-        let got = judge(&complete(status), &terms, Reading::None, None);
+        let got = judge(&complete(status).into(), &terms, Reading::None, None);
         assert_eq!(got.repairable, repairable, "{status}");
     };
     for status in [400, 404, 410, 413, 422] {
@@ -341,7 +341,7 @@ fn a_delay_is_passed_on_capped() {
             children: Vec::new(),
             job: None,
         });
-        let got: Judgement = judge(&complete(429), &terms, reading, asked);
+        let got: Judgement = judge(&complete(429).into(), &terms, reading, asked);
         assert_eq!(got.retry_after_seconds, expected);
     };
     check(None, None, None);
@@ -355,7 +355,7 @@ fn a_delay_is_passed_on_capped() {
 #[test]
 fn the_source_says_how_it_is_known() {
     let check = |effect: Effect, status: u16, source: Source| {
-        let got = judge(&complete(status), &contract(effect, Repeat::Idempotent), Reading::None, None);
+        let got = judge(&complete(status).into(), &contract(effect, Repeat::Idempotent), Reading::None, None);
         assert_eq!(got.source, source, "{effect} {status}");
     };
     check(Effect::Write, 200, Source::RemoteResponse);

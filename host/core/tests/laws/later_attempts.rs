@@ -9,6 +9,7 @@ use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Reason, Repeat, Source};
 use proofport_core::decide::{Input, Judged, Readiness, decide};
 use proofport_core::event::{Event, EventKind, QueryPurpose};
+use proofport_core::evidence::Evidence;
 use proofport_core::manifest::Contract;
 use proofport_core::project::project;
 use proofport_core::state::{IllegalEvent, Standing, State};
@@ -69,6 +70,7 @@ fn exchange(state: &mut State, terms: &Contract, outcome: Outcome) -> Vec<EventK
         Committed => (complete(200), Some((true, Reason::Done))),
         NotAttempted => panic!("no exchange ends so"),
     };
+    let evidence = Evidence::from(evidence);
     let mut kinds = take(state, Input::Exchanged(Box::new(evidence.clone())));
     if let Some((success, reason)) = reading {
         let verdict = Verdict {
@@ -182,7 +184,7 @@ fn proof_from_elsewhere_settles_an_earlier_unknown() {
             children: Vec::new(),
             job: None,
         };
-        let evidence = complete(200);
+        let evidence = Evidence::from(complete(200));
         let judgement = judge(&evidence, &terms, Reading::Verdict(verdict), None);
         Input::Reconciled(Box::new(Judged { judgement, evidence, result: output() }))
     };
@@ -198,7 +200,7 @@ fn proof_from_elsewhere_settles_an_earlier_unknown() {
 fn a_query_that_learnt_nothing_settles_nothing() {
     let terms = contract(Effect::Write, keyed());
     let state = fold(&reach(Standing::Ended, Way::Write, &terms).unwrap());
-    let evidence = lost();
+    let evidence = Evidence::from(lost());
     let judgement = judge(&evidence, &terms, Reading::None, None);
     let nothing = Input::Reconciled(Box::new(Judged { judgement, evidence, result: output() }));
     assert_eq!(decide(&state, nothing, START), Ok(Vec::new()));

@@ -335,7 +335,7 @@ fn every_completion_makes_an_attempt_answerable() {
         fold(&reach(Standing::Dispatched, Way::Write, &contract(Effect::Write, Repeat::None)).unwrap());
     for completion in Completion::ALL {
         let events =
-            decide(&state, Input::Exchanged(Box::new(evidence(Some(200), Some(*completion)))), START)
+            decide(&state, Input::Exchanged(Box::new(evidence(Some(200), Some(*completion)).into())), START)
                 .unwrap();
         assert_eq!(events.last().map(Event::kind), Some(EventKind::RemoteResponseComplete), "{completion}");
     }

@@ -17,7 +17,11 @@ pub(super) fn promises(contract: &Contract) -> Vec<String> {
     if !contract.statuses_before_work.is_empty() {
         let statuses: Vec<String> = contract.statuses_before_work.iter().map(u16::to_string).collect();
         promises
-            .push(format!("A complete {} is taken as proof that nothing was done.", statuses.join(" or ")));
+            .push(format!(
+                "A complete {} is taken as proof that nothing was done; as the exit status of a command, where its \
+                 output says so, too.",
+                statuses.join(" or ")
+            ));
     }
     promises.extend(contract.batch.as_ref().map(batch));
     if let Some(job) = &contract.job_operation {

@@ -2,8 +2,8 @@
 
 use super::history::{Way, fold, reach};
 use super::values::{
-    KEY_END, START, accepted, binding, complete, credential, digest, elsewhere, evidence, key_use, lost,
-    peer, query, setup, stop,
+    KEY_END, START, accepted, binding, complete, credential, digest, elsewhere, evidence, exec, key_use,
+    lost, peer, query, setup, stop,
 };
 use super::walk::{Pick, any_result};
 use proofport_core::classify::{Reading, judge};
@@ -11,8 +11,10 @@ use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Phase, Reason, Repeat, Source};
 use proofport_core::decide::{Input, Judged, Readiness, decide};
 use proofport_core::event::{Event, QueryPurpose};
-use proofport_core::evidence::Cause;
+use proofport_core::evidence::{Cause, Evidence};
+use proofport_core::exchange::SshExit;
 use proofport_core::manifest::Contract;
+use proofport_core::ssh::{SshEvidence, StreamSeen};
 use proofport_core::state::{Standing, State};
 use proofport_core::verdict::Verdict;
 
@@ -65,6 +67,7 @@ fn judged(terms: &Contract, salt: usize) -> Judged {
         1 => evidence(Some(status), None),
         _ => complete(status),
     };
+    let evidence = Evidence::from(evidence);
     let mut judgement = judge(&evidence, terms, reading, None);
     if (salt / 192).is_multiple_of(8) {
         judgement.source = Source::ALL[salt / 1536 % Source::ALL.len()];
@@ -87,7 +90,19 @@ pub(crate) fn inputs(terms: &Contract, salt: usize) -> Vec<Input> {
         lease_millis: [0, 1000, u64::MAX][salt % 3],
         follows: salt.is_multiple_of(2).then(elsewhere),
     };
-    let seen = [lost(), evidence(Some(200), None), complete(200)][salt % 3].clone();
+    let status = |status| Some(SshExit::Status(status));
+    let seen: [Evidence; 8] = [
+        lost().into(),
+        evidence(Some(200), None).into(),
+        complete(200).into(),
+        exec(None, false).into(),
+        exec(status(0), false).into(),
+        exec(status(23), true).into(),
+        exec(Some(SshExit::Marker), false).into(),
+        SshEvidence { command_accepted: Some(false), stdout: StreamSeen::default(), ..exec(None, false) }
+            .into(),
+    ];
+    let seen = seen[salt % 8].clone();
     vec![
         Input::Validated(Box::new(binding(terms.clone()))),
         Input::Authorized(credential()),

@@ -11,9 +11,11 @@ use proofport_core::event::{
     ResultFacts, Settlement, Stop, StopDetail,
 };
 use proofport_core::evidence::{Cause, Completion, Hop, HttpEvidence, PeerIdentity, SetupAttempt};
+use proofport_core::exchange::SshExit;
 use proofport_core::id::{IdempotencyKey, Name, OperationName, RequestId};
 use proofport_core::manifest::{Contract, Reconcile};
 use proofport_core::origin::Origin;
+use proofport_core::ssh::{SshEvidence, StreamSeen};
 use proofport_core::time::UnixMillis;
 
 /// When every history here begins.
@@ -79,6 +81,7 @@ pub(crate) fn binding(contract: Contract) -> Binding {
         reference: RequestId::from_random([7; 16]).reference(),
         contract,
         redirect_origins: vec![elsewhere()],
+        ssh_hosts: Vec::new(),
     }
 }
 
@@ -118,6 +121,23 @@ pub(crate) fn complete(status: u16) -> HttpEvidence {
     evidence(Some(status), Some(Completion::ContentLength))
 }
 
+/// An exec that the server accepted and whose end was seen like this.
+pub(crate) fn exec(exit: Option<SshExit>, whole: bool) -> SshEvidence {
+    let stream = StreamSeen { bytes: 3, digest: None, complete: whole };
+    SshEvidence {
+        exec_offered: true,
+        command_accepted: Some(true),
+        stdin_complete: true,
+        exit,
+        stdout: stream,
+        stderr: stream,
+        eof: whole,
+        closed: whole,
+        cause: (!whole).then_some(Cause::ConnectionReset),
+        ..SshEvidence::nothing_seen(Cause::ConnectionReset)
+    }
+}
+
 /// A request without any answer.
 pub(crate) fn lost() -> HttpEvidence {
     evidence(None, None)
@@ -139,7 +159,7 @@ pub(crate) fn setup(cause: Option<Cause>) -> SetupAttempt {
 }
 
 pub(crate) fn query(purpose: QueryPurpose, evidence: HttpEvidence) -> QueryFacts {
-    QueryFacts { purpose, request: digest(6), peer: peer(), evidence }
+    QueryFacts { purpose, request: digest(6), peer: peer(), evidence: evidence.into() }
 }
 
 pub(crate) fn key_use(n: u8, expires: UnixMillis) -> KeyUse {
@@ -176,7 +196,7 @@ pub(crate) fn end(generation: u32, outcome: Outcome) -> AttemptEnd {
         outcome,
         code,
         source,
-        evidence,
+        evidence: evidence.into(),
         above_ceiling: false,
         connector_fault: None,
         redirected: None,

@@ -117,7 +117,7 @@ pub(crate) fn candidates(state: &State, salt: u64) -> Vec<Event> {
     let mut all = events::all(state);
     all.extend([
         Event::QueryExchanged(query(purpose, any_evidence(salt))),
-        Event::AttemptEnded(AttemptEnd { evidence: any_evidence(salt), ..odd_end }),
+        Event::AttemptEnded(AttemptEnd { evidence: any_evidence(salt).into(), ..odd_end }),
         Event::DispatchStarted(odd_dispatch),
         Event::OutcomeSettled(odd_settlement),
         Event::ResultCommitted(any_result(salt.below(5))),

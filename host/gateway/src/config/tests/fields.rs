@@ -72,9 +72,18 @@ fn a_mode_has_exactly_its_companions() {
         );
     }
     for mode in ["ssh_key", "ssh_password", "ssh_keyboard_interactive"] {
-        let what = format!("6:8 @.mode: names the mode {mode}, which this version can't carry out");
-        check(&format!("mode = \"{mode}\""), &[&what]);
+        check(&format!("mode = \"{mode}\""), &[]);
     }
+    check("mode = \"ssh_key\"\npassphrase = \"key-phrase\"\ncertificate = \"id-cert.pub\"", &[]);
+    check(
+        "mode = \"ssh_key\"\npassphrase = \"CANARY Phrase\"",
+        &["7:14 @.passphrase: is not the name of a secret"],
+    );
+    check(
+        "mode = \"ssh_password\"\ncertificate = \"id-cert.pub\"",
+        &["7:1 @.certificate: has no meaning with the mode ssh_password"],
+    );
+    check("mode = \"ssh_key\"\ncertificate = \"\"", &["7:15 @.certificate: is not a path"]);
     check(
         "mode = \"http_basic\"\nuser = \"a:b\"",
         &["7:8 @.user: is not a user name of HTTP Basic (RFC 7617)"],

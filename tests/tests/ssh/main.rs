@@ -1,0 +1,14 @@
+//! Commands through a whole host on a real OpenSSH server: what is claimed against what ran.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects by panicking"
+)]
+
+mod deploy;
+mod ends;
+mod login;
+mod lost;
+mod world;
