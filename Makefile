@@ -5,23 +5,23 @@ SHELL := /bin/bash
 VENV := .venv
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help setup wasm proxies demo test lint bench evidence fuzz
+.PHONY: help setup wasm servers demo test lint bench evidence fuzz
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: wasm proxies $(VENV)/.done ## what the build and the tests need beyond Rust itself
+setup: wasm servers $(VENV)/.done ## what the build and the tests need beyond Rust itself
 
 wasm:
 	@if command -v rustup >/dev/null; then rustup target add wasm32-wasip2 2>/dev/null; fi
 
-# Other people's intermediaries, from Debian. The tests run their own; no service of the system's is
-# started or enabled, and one that was there before is left alone.
-proxies:
+# Other people's intermediaries and OpenSSH's server, from Debian. The tests run their own; no service of the
+# system's is started or enabled, and one that was there before is left alone.
+servers:
 	@export PATH="$$PATH:/usr/sbin:/usr/local/sbin" DEBIAN_FRONTEND=noninteractive; missing=(); \
-	for program in squid nginx; do command -v $$program >/dev/null || missing+=($$program); done; \
+	for program in squid nginx sshd; do command -v $$program >/dev/null || missing+=($$program); done; \
 	if (( $${#missing[@]} == 0 )); then exit 0; fi; \
-	packages="$${missing[*]/#nginx/nginx-light}"; \
+	packages="$${missing[*]/#nginx/nginx-light}"; packages="$${packages/sshd/openssh-server openssh-client}"; \
 	if (( EUID != 0 )); then \
 		echo "The tests need $${missing[*]}. As root: apt-get install --no-install-recommends $$packages" >&2; \
 		exit 1; \
@@ -34,7 +34,7 @@ proxies:
 	fi; \
 	apt-get update -qq; \
 	apt-get install -y -qq --no-install-recommends $$packages </dev/null; \
-	for service in "$${missing[@]}"; do \
+	for service in "$${missing[@]/#sshd/ssh}"; do \
 		if command -v systemctl >/dev/null; then systemctl --quiet disable $$service; fi; \
 		if command -v update-rc.d >/dev/null; then update-rc.d $$service disable; fi; \
 		if [[ -e /etc/init.d/$$service ]]; then /etc/init.d/$$service stop >/dev/null 2>&1 || true; fi; \

@@ -5,7 +5,7 @@
 
 use proofport_core::call::{Call, DispatchFacts};
 use proofport_core::contract::{Outcome, Reason, Role};
-use proofport_core::exchange::{Exchange, HttpResponse, Request, Response, Send};
+use proofport_core::exchange::{Exchange, HttpResponse, Request, Response, Send, SshExit, SshResponse};
 use proofport_core::id::{IdempotencyKey, Name, RequestId};
 use proofport_core::origin::Origin;
 use proofport_core::time::UnixMillis;
@@ -27,14 +27,19 @@ struct Run {
 
 impl Run {
     async fn of(package: &str, operation: &str, input: &Value) -> Self {
+        Self::under(package, operation, input, &json!({})).await
+    }
+
+    /// The same under this config.
+    async fn under(package: &str, operation: &str, input: &Value, config: &Value) -> Self {
         let sandbox = Sandbox::new(None, Zeroizing::new([7; 32]), Limits::default()).unwrap();
         let connector = sandbox.load(&guest(package)).unwrap();
-        let manifest = connector.describe("{}").await.unwrap().value;
+        let manifest = connector.describe(&config.to_string()).await.unwrap().value;
         let operation = Name::parse(operation).unwrap();
         let call = Call {
             operation: operation.clone(),
             input: input.to_string(),
-            config: "{}".to_owned(),
+            config: config.to_string(),
             reference: RequestId::from_random([1; 16]).reference(),
             idempotency_key: Some(IdempotencyKey::from_random([2; 16])),
             accepted_at: UnixMillis(1_700_000_000_000),
@@ -43,7 +48,7 @@ impl Run {
             origins: vec![Origin::parse("https://api.example").unwrap()],
             manifest: Arc::new(manifest),
             operation,
-            ssh_hosts: Vec::new(),
+            ssh_hosts: vec!["deploy@host.example".to_owned()],
             raw_commands: false,
         };
         Self { connector, call, rules }
@@ -75,6 +80,24 @@ fn sent(step: Step, role: Role, line: &str) -> Send {
     assert_eq!((send.role, format!("{} {}", request.method, request.path.as_str())), (role, line.to_owned()));
     assert_eq!(request.credential, Some(Name::parse("api_key").unwrap()));
     send
+}
+
+/// The exec that a step sends.
+fn exec(step: Step, role: Role) -> Send {
+    let Step::Send(send) = step else { panic!("{step:?}") };
+    let Request::Ssh(request) = &send.request else { panic!("{:?}", send.request) };
+    assert_eq!((send.role, request.host.as_deref()), (role, Some("deploy@host.example")));
+    assert_eq!(request.credential, Some(Name::parse("login").unwrap()));
+    send
+}
+
+fn ended(send: &Send, status: u32, stdout: &str, stderr: &str) -> Vec<Exchange> {
+    let response = SshResponse {
+        exit: SshExit::Status(status),
+        stdout: stdout.as_bytes().to_vec(),
+        stderr: stderr.as_bytes().to_vec(),
+    };
+    vec![Exchange { role: send.role, request: send.request.clone(), response: Response::Ssh(response) }]
 }
 
 fn answered(send: &Send, status: u16, body: &str) -> Vec<Exchange> {
@@ -135,5 +158,76 @@ async fn stripe_runs_in_the_sandbox() {
     let step = run.reconcile(&effect, &answered(&query, 200, &list)).await;
     check(step, Outcome::Committed, true, Reason::Present, Some(&output));
     let step = run.reconcile(&effect, &answered(&query, 200, r#"{"data":[],"has_more":false}"#)).await;
+    check(step, Outcome::Rejected, false, Reason::Absent, None);
+}
+
+#[tokio::test]
+async fn ssh_run_runs_in_the_sandbox() {
+    let config = json!({ "commands": {
+        "direct": { "argv": ["uptime", { "argument": "how", "prefix": "--" }], "run_once": false,
+                    "arguments": { "how": { "type": "one_of", "values": ["pretty"] } } },
+        "once": { "argv": ["backup"], "run_once": true },
+    } });
+    let of = |input: Value| {
+        let config = config.clone();
+        async move { Run::under("proofport-connector-ssh-run", "run", &input, &config).await }
+    };
+    let run = of(json!({ "command": "direct", "arguments": { "how": "pretty" } })).await;
+    let effect = exec(run.next(&[]).await, Role::Effect);
+    let output = json!({ "exit_status": 0, "stdout_bytes": 2, "stdout": "up" });
+    check(
+        run.next(&ended(&effect, 0, "up", "")).await,
+        Outcome::Committed,
+        true,
+        Reason::Done,
+        Some(&output),
+    );
+    let status = json!({ "exit_status": 120 });
+    let step = run.next(&ended(&effect, 120, "", "")).await;
+    check(step, Outcome::Committed, false, Reason::RemoteFailed, Some(&status));
+    let run = of(json!({ "command": "direct", "arguments": { "how": "; rm -rf /" } })).await;
+    let Step::Refuse(fields) = run.next(&[]).await else { panic!("it is sent") };
+    assert_eq!(fields, ["/arguments/how"]);
+
+    let run = of(json!({ "command": "once" })).await;
+    let reference = run.call.reference.as_str();
+    let effect = exec(run.next(&[]).await, Role::Effect);
+    let output = json!({ "exit_status": 0, "stdout_bytes": 0, "stdout": "" });
+    let step = run.next(&ended(&effect, 0, "", &format!("proofport-finished:{reference} 0\n"))).await;
+    check(step, Outcome::Committed, true, Reason::Done, Some(&output));
+    let why = json!({ "why": "state" });
+    let step = run.next(&ended(&effect, 122, "", &format!("proofport-refused:{reference} state\n"))).await;
+    check(step, Outcome::Rejected, false, Reason::Unavailable, Some(&why));
+    let query = exec(run.reconcile(&effect, &[]).await, Role::Query);
+    let step = run.reconcile(&effect, &ended(&query, 0, "absent\n", "")).await;
+    check(step, Outcome::Rejected, false, Reason::Absent, None);
+    let step = run.reconcile(&effect, &ended(&query, 0, "running\n", "")).await;
+    check(step, Outcome::Unknown, false, Reason::StillRunning, None);
+}
+
+#[tokio::test]
+async fn ssh_deploy_runs_in_the_sandbox() {
+    let config = json!({ "root": "/srv/app" });
+    let package = "proofport-connector-ssh-deploy";
+    let run = Run::under(package, "current", &json!({}), &config).await;
+    let query = exec(run.next(&[]).await, Role::Query);
+    let output = json!({ "current": null, "releases": [] });
+    let step = run.next(&ended(&query, 0, "current -\n", "")).await;
+    check(step, Outcome::Committed, true, Reason::Done, Some(&output));
+
+    let sha256 = "0".repeat(64);
+    let input = json!({ "id": "r1", "sha256": sha256, "archive": "AAAA" });
+    let run = Run::under(package, "release", &input, &config).await;
+    let effect = exec(run.next(&[]).await, Role::Effect);
+    let output = json!({ "id": "r1", "sha256": sha256, "current": true });
+    let step = run.next(&ended(&effect, 0, &format!("current r1 {sha256}\n"), "")).await;
+    check(step, Outcome::Committed, true, Reason::Done, Some(&output));
+    let why = json!({ "why": "conflict" });
+    let step = run.next(&ended(&effect, 105, "refused conflict\n", "")).await;
+    check(step, Outcome::Rejected, false, Reason::Conflict, Some(&why));
+    let step = run.next(&ended(&effect, 105, "", "")).await;
+    check(step, Outcome::Committed, false, Reason::RemoteFailed, None);
+    let query = exec(run.reconcile(&effect, &[]).await, Role::Query);
+    let step = run.reconcile(&effect, &ended(&query, 0, "absent r1\n", "")).await;
     check(step, Outcome::Rejected, false, Reason::Absent, None);
 }

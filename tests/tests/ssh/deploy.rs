@@ -48,7 +48,11 @@ async fn a_release_is_made_current_and_a_conflict_is_refused() {
     let claim = (other.outcome(), other.code());
     assert_eq!(claim, (Some(Outcome::Rejected), Some(Code::RemoteRejected)), "{other:?}");
     let shown = published(&other);
-    assert_eq!((&shown["exit_status"], &shown["result"]), (&json!(105), &json!({ "why": "conflict" })), "{shown}");
+    assert_eq!(
+        (&shown["exit_status"], &shown["result"]),
+        (&json!(105), &json!({ "why": "conflict" })),
+        "{shown}"
+    );
     assert_eq!(version(), "one");
 
     assert!(open.call("release", &release(&sshd, "r2", "two").to_string()).await.ok());

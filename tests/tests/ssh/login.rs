@@ -16,7 +16,11 @@ async fn stopped(sshd: &Sshd, terms: &Terms, code: Code) -> (Option<Stage>, Stop
     let rig = declaring(sshd, terms, &ONE).await;
     let open = rig.open().await;
     let envelope = run(&open, "one").await;
-    assert_eq!((envelope.outcome(), envelope.code()), (Some(Outcome::NotAttempted), Some(code)), "{envelope:?}");
+    assert_eq!(
+        (envelope.outcome(), envelope.code()),
+        (Some(Outcome::NotAttempted), Some(code)),
+        "{envelope:?}"
+    );
     assert_eq!(runs(sshd), 0);
     let state = record(&open, &envelope);
     assert!(state.attempts.is_empty() && state.setup.len() < 2, "{state:?}");

@@ -47,12 +47,7 @@ pub(crate) fn head(sshd: &Sshd, terms: &Terms) -> String {
 /// A home for this guest with this `proofport.toml`.
 pub(crate) async fn home(guest: &'static str, sshd: &Sshd, terms: &Terms, toml: &str) -> Rig {
     let destination = sshd.destination();
-    let stored = |name, value| Stored {
-        name,
-        value,
-        destination: &destination,
-        mode: InjectionMode::SshKey,
-    };
+    let stored = |name, value| Stored { name, value, destination: &destination, mode: InjectionMode::SshKey };
     let mut secrets = vec![stored("login", &terms.key)];
     secrets.extend(terms.passphrase.as_deref().map(|passphrase| stored("phrase", passphrase)));
     Rig::declared(guest, &secrets, toml).await

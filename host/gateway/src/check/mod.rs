@@ -9,7 +9,7 @@ mod ssh;
 #[cfg(test)]
 mod tests;
 
-use crate::config::{At, Config, ConnectionConfig, Place, Problem, ProxyConfig};
+use crate::config::{At, Config, ConnectionConfig, Place, Problem, ProxyConfig, is_ssh};
 use crate::registry::{Registry, RegistryError};
 use proofport_core::manifest::Manifest;
 use proofport_core::origin::{Host, Origin, Scheme};
@@ -81,7 +81,8 @@ fn judge_origin(
             Host::Name(_) => false,
         };
     let in_clear = origin.value.scheme() == Scheme::Http && !on_this_host;
-    if in_clear && !connection.credentials.is_empty() {
+    let attached = connection.credentials.values().any(|bound| !is_ssh(bound.placement.value.mode()));
+    if in_clear && attached {
         let what = "a credential would travel unencrypted";
         findings.at(
             connection,

@@ -1,3 +1,5 @@
+mod ssh;
+
 use super::*;
 use crate::config::Config;
 use crate::testing::{manifest, name};

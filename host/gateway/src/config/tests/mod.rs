@@ -1,5 +1,6 @@
 mod fields;
 mod network;
+mod ssh;
 
 use super::*;
 use proofport_core::contract::InjectionMode;
