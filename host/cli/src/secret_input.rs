@@ -54,6 +54,10 @@ mod tests {
         check(b"secret\n", b"secret");
         check(b"secret\r\n", b"secret");
         check(b"secret\n\n", b"secret\n");
+        check(
+            b"-----BEGIN KEY-----\nAAAA\n-----END KEY-----\n",
+            b"-----BEGIN KEY-----\nAAAA\n-----END KEY-----",
+        );
         check(b"\nsecret \n", b"\nsecret ");
         check(b"se\0cret\r", b"se\0cret\r");
     }

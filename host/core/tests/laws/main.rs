@@ -8,6 +8,7 @@ mod codes;
 mod common;
 mod copies;
 mod envelope;
+mod execs;
 mod later_attempts;
 mod properties;
 mod secrets;
