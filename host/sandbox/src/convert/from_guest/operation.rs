@@ -15,6 +15,9 @@ use std::ops::RangeInclusive;
 /// Statuses that can be a refusal.
 const REFUSAL: RangeInclusive<u16> = 300..=599;
 
+/// Exit statuses that may be listed beside them.
+const EXIT: RangeInclusive<u16> = 1..=199;
+
 impl From<SchemaError> for Breach {
     fn from(error: SchemaError) -> Self {
         match error {
@@ -102,7 +105,8 @@ fn keyed(keyed: wit::KeyedContract, owner: &Name) -> Result<KeyedContract, Manif
 }
 
 fn statuses(statuses: Vec<u16>, owner: &Name) -> Result<Vec<u16>, ManifestProblem> {
-    if statuses.iter().all(|status| REFUSAL.contains(status)) {
+    // A success of HTTP never precedes the work, so that its numbers are no exit statuses here either.
+    if statuses.iter().all(|status| REFUSAL.contains(status) || EXIT.contains(status)) {
         Ok(statuses)
     } else {
         Err(ManifestProblem::Status(owner.clone()))

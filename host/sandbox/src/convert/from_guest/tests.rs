@@ -357,6 +357,8 @@ fn manifests_are_held_against_the_rules() {
     }
     check(|m| m.operations[0].statuses_before_work = vec![200], P::Status(act()));
     check(|m| m.operations[0].statuses_before_work = vec![600], P::Status(act()));
+    check(|m| m.operations[0].statuses_before_work = vec![0], P::Status(act()));
+    assert!(read_manifest(|m| m.operations[0].statuses_before_work = vec![1, 199, 300, 599]).is_ok());
     let keyed = |place: &str| {
         let place = wit::KeyPlace::Header(place.to_owned());
         read_manifest(|m| match &mut m.operations[0].repeat {
