@@ -2,7 +2,7 @@
 
 use crate::classify::{Judgement, Reading, judge};
 use crate::code::Code;
-use crate::contract::{Outcome, Source, Stage};
+use crate::contract::{Outcome, Source};
 use crate::digest::Digest;
 use crate::event::KeyUse;
 use crate::event::{
@@ -12,7 +12,6 @@ use crate::event::{
 use crate::evidence::{Cause, Evidence, HttpEvidence, PeerIdentity, SetupAttempt};
 use crate::origin::Origin;
 use crate::project::last_boundary;
-use crate::ssh::SshEvidence;
 use crate::state::{IllegalEvent, Standing, State};
 use crate::time::UnixMillis;
 
@@ -183,7 +182,7 @@ fn refuse(state: &State, stop: Stop) -> Vec<Event> {
         outcome: Outcome::NotAttempted,
         code: Some(stop.code),
         source: Source::TransportObserved,
-        evidence: nothing_seen(state, Cause::LocalIo),
+        evidence: state.nothing_seen(Cause::LocalIo),
         above_ceiling: false,
         connector_fault: None,
         redirected: None,
@@ -210,28 +209,6 @@ fn settled_by_attempts(state: &State) -> Vec<Event> {
             }),
             Event::ResultCommitted(ResultFacts::Nothing),
         ],
-    }
-}
-
-/// Nothing, over what its connection was for: an SSH connection ends its setup in stages of its own.
-fn nothing_seen(state: &State, cause: Cause) -> Evidence {
-    let usable = state.setup.iter().rev().find(|attempt| attempt.cause.is_none());
-    match usable.map(|attempt| attempt.stage) {
-        Some(Stage::ChannelOpen | Stage::Env) => SshEvidence::nothing_seen(cause).into(),
-        Some(
-            Stage::AddressCheck
-            | Stage::Pool
-            | Stage::Dns
-            | Stage::TcpConnect
-            | Stage::ProxyTunnel
-            | Stage::TlsHandshake
-            | Stage::IdentityVerified
-            | Stage::HttpHandshake
-            | Stage::Transport
-            | Stage::HostVerified
-            | Stage::UserAuth,
-        )
-        | None => HttpEvidence::nothing_seen(cause).into(),
     }
 }
 
@@ -378,7 +355,7 @@ fn recovered(state: &State) -> Vec<Event> {
             outcome: Outcome::Unknown,
             code: Some(Code::OutcomeUnknown),
             source: Source::TransportObserved,
-            evidence: nothing_seen(state, Cause::HostStopped),
+            evidence: state.nothing_seen(Cause::HostStopped),
             above_ceiling: false,
             connector_fault: None,
             redirected: None,

@@ -2,12 +2,13 @@
 
 use crate::closed::closed_enum;
 use crate::code::OutcomeRule;
-use crate::contract::{Effect, Outcome};
+use crate::contract::{Effect, Outcome, Stage};
 use crate::event::{
     Accepted, AttemptEnd, Binding, ChildFacts, CredentialUse, Dispatch, Event, EventKind, QueryFacts,
     ResultFacts, Settlement, Stop,
 };
-use crate::evidence::SetupAttempt;
+use crate::evidence::{Cause, Evidence, HttpEvidence, SetupAttempt};
+use crate::ssh::SshEvidence;
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
@@ -227,6 +228,28 @@ impl State {
     #[must_use]
     pub fn active(&self) -> Option<&Attempt> {
         self.attempts.last().filter(|attempt| attempt.end.is_none())
+    }
+
+    /// Nothing, over what its connection was for: an SSH connection ends its setup in stages of its own.
+    pub(crate) fn nothing_seen(&self, cause: Cause) -> Evidence {
+        let usable = self.setup.iter().rev().find(|attempt| attempt.cause.is_none());
+        match usable.map(|attempt| attempt.stage) {
+            Some(Stage::ChannelOpen | Stage::Env) => SshEvidence::nothing_seen(cause).into(),
+            Some(
+                Stage::AddressCheck
+                | Stage::Pool
+                | Stage::Dns
+                | Stage::TcpConnect
+                | Stage::ProxyTunnel
+                | Stage::TlsHandshake
+                | Stage::IdentityVerified
+                | Stage::HttpHandshake
+                | Stage::Transport
+                | Stage::HostVerified
+                | Stage::UserAuth,
+            )
+            | None => HttpEvidence::nothing_seen(cause).into(),
+        }
     }
 
     /// The generation that the next attempt would have.

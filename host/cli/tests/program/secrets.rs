@@ -66,7 +66,8 @@ fn what_can_not_be_a_secret_is_refused() {
     check("", &FOR, 1, "shorter than 8 bytes");
     check("long enough", &["--for", "https://api.example.com"], 2, "--mode");
     check("long enough", &["--mode", "http_bearer"], 2, "--for");
-    check("long enough", &["--for", "https://api.example.com", "--mode", "ssh_key"], 2, "http_bearer");
+    check("long enough", &["--for", "https://api.example.com", "--mode", "bearer"], 2, "http_bearer");
+    check("long enough", &["--for", "https://api.example.com", "--mode", "ssh_key"], 1, "ssh://host");
     check(
         "long enough",
         &["--for", "https://a:b@c.example", "--mode", "http_bearer"],

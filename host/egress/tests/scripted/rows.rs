@@ -29,7 +29,9 @@ async fn check(steps: &'static [Step], row: SshRow, cause: Option<Cause>) {
     let seen = if evidence.cause == reset { Some(Cause::ConnectionClosed) } else { evidence.cause };
     assert_eq!(seen, cause, "{steps:?}: {evidence:?}");
     assert_eq!(peer.came().execs, [b"'effect'".to_vec()], "{steps:?}");
-    let told = steps.iter().any(|step| matches!(step, Status(_) | Signal(_) | Out("done act_1\n")));
+    let told = steps
+        .iter()
+        .any(|step| matches!(step, Status(_) | Signal(_) | Out("done act_1\n") | Err("done act_1\n")));
     let refused = steps.iter().any(|step| matches!(step, Failure));
     match row.claims().0 {
         Outcome::Committed => assert!(told, "{steps:?}"),

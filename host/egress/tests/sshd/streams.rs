@@ -105,7 +105,8 @@ async fn the_marker_is_a_line_of_output() {
         ("echo before; echo finished act_7", true),
         ("printf 'finished '; echo act_7", true),
         ("echo finished act_77", false),
-        ("echo finished act_7 >&2", false),
+        ("echo finished act_7 >&2", true),
+        ("printf 'finished '; echo act_7 >&2", false),
     ] {
         let ran = exec(&world.target, sh(script), Arc::clone(&world.credential), &marked, None).await;
         let evidence = &ran.exchange().evidence;

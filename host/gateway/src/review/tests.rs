@@ -100,7 +100,7 @@ fn contracts_in_sentences() {
     let contract = Contract {
         effect: write,
         repeat: Repeat::None,
-        statuses_before_work: vec![429, 503],
+        statuses_before_work: vec![105, 429, 503],
         reconcile: None,
         batch: Some(Batch {
             items: "/items".into(),
@@ -112,11 +112,30 @@ fn contracts_in_sentences() {
         completion_marker: Some("DONE\u{1b}[2J".to_owned()),
     };
     let all = words::promises(&contract).join("\n");
-    for part in
-        ["429 or 503", "up to 5 children, which stand or fall together", "`follow` follows", "DONE\\u{1b}[2J"]
-    {
+    for part in [
+        "A complete 429 or 503 is",
+        "Exit status 105 is",
+        "up to 5 children, which stand or fall together",
+        "`follow` follows",
+        "DONE\\u{1b}[2J",
+    ] {
         assert!(all.contains(part), "{all}");
     }
+}
+
+#[test]
+fn a_script_is_shown_once_and_whole() {
+    let script = (0..400).map(|n| format!("echo {n}\n")).collect::<String>() + "rm\u{1b} -rf \"$HOME\"";
+    let template =
+        |verb: &str| QueryTemplate::Ssh(["sh", "-c", &script, verb, "{}"].map(str::to_owned).to_vec());
+    let mut manifest = manifest();
+    manifest.query_templates = vec![template("status"), template("it is")];
+    let review = Review::of(&inspection(), &manifest);
+    let digest = Digest::of_bytes(script.as_bytes());
+    assert_eq!(review.query_templates[1], format!("ssh: `sh` `-c` [{digest}] `it is` `{{}}`"));
+    assert_eq!((review.scripts.len(), review.scripts[0].lines.len()), (1, 401));
+    assert_eq!(review.scripts[0].lines[400], "rm\\u{1b} -rf \"$HOME\"");
+    assert!(review.to_string().contains("           | echo 399\n"));
 }
 
 #[test]

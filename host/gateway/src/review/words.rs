@@ -14,15 +14,7 @@ pub(super) fn promises(contract: &Contract) -> Vec<String> {
             write
         }
     };
-    if !contract.statuses_before_work.is_empty() {
-        let statuses: Vec<String> = contract.statuses_before_work.iter().map(u16::to_string).collect();
-        promises
-            .push(format!(
-                "A complete {} is taken as proof that nothing was done; as the exit status of a command, where its \
-                 output says so, too.",
-                statuses.join(" or ")
-            ));
-    }
+    promises.extend(before_work(contract));
     promises.extend(contract.batch.as_ref().map(batch));
     if let Some(job) = &contract.job_operation {
         promises.push(format!("May start work that goes on at the remote; `{job}` follows it."));
@@ -31,6 +23,26 @@ pub(super) fn promises(contract: &Contract) -> Vec<String> {
         promises.push(format!(
             "A line of output with `{}` and the call's reference is taken as proof that the command finished.",
             plain(marker)
+        ));
+    }
+    promises
+}
+
+/// HTTP's final statuses begin at 200, and below that no HTTP status can be listed.
+fn before_work(contract: &Contract) -> Vec<String> {
+    let listed = |exit: bool| {
+        let statuses = contract.statuses_before_work.iter().filter(|status| (**status < 200) == exit);
+        statuses.map(u16::to_string).collect::<Vec<_>>().join(" or ")
+    };
+    let (exit, http) = (listed(true), listed(false));
+    let mut promises = Vec::new();
+    if !http.is_empty() {
+        promises.push(format!("A complete {http} is taken as proof that nothing was done."));
+    }
+    if !exit.is_empty() {
+        promises.push(format!(
+            "Exit status {exit} is taken as proof that nothing was done, where the connector finds in the output that \
+             it was."
         ));
     }
     promises

@@ -261,7 +261,7 @@ fn advice_names_the_nearest_key() {
         lines,
         [
             "/home/x/proofport.toml:1:14: connections.shop.origins: is missing — list every origin that requests may go \
-             to: `origins = [\"https://api.example.com\"]`",
+             to: `origins = [\"https://api.example.com\"]`; SSH hosts stand in a table `ssh`",
             "/home/x/proofport.toml:3:1: connections.shop.origin: is not a known key — write `origins` if that was \
              meant, or remove it",
         ]

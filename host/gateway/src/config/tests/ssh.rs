@@ -63,8 +63,8 @@ fn every_mistake_is_named() {
         &[
             "4:10 connections.web.ssh.hosts[0]: an SSH host is `user@host` or `user@host:port`; the user has letters, \
              digits, `_`, `-`, `.`",
-            "4:46 connections.web.ssh.hosts[2]: is listed already",
-            "4:64 connections.web.ssh.hosts[3]: the host or port of an SSH host can't be read as such",
+            "4:44 connections.web.ssh.hosts[2]: is listed already",
+            "4:62 connections.web.ssh.hosts[3]: the host or port of an SSH host can't be read as such",
         ],
     );
     check(
