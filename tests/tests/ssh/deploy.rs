@@ -57,6 +57,13 @@ async fn a_release_is_made_current_and_a_conflict_is_refused() {
 
     assert!(open.call("release", &release(&sshd, "r2", "two").to_string()).await.ok());
     assert_eq!(version(), "two");
+    // More input than the connection allows is refused before anything is dialled.
+    let mut third = release(&sshd, "r3", "three");
+    third["archive"] = json!(BASE64.encode(&vec![0; 3 << 18]));
+    let large = open.call("release", &third.to_string()).await;
+    let claim = (large.outcome(), large.code());
+    assert_eq!(claim, (Some(Outcome::NotAttempted), Some(Code::PayloadLimit)), "{large:?}");
+    assert!(record(&open, &large).setup.is_empty());
     let after = open.call("current", "{}").await;
     assert_eq!(after.result().unwrap()["current"], "r2", "{after:?}");
     open.close();

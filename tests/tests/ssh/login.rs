@@ -5,7 +5,7 @@ use crate::world::{Declared, Terms, declaring, record, run, runs};
 use proofport_core::code::Code;
 use proofport_core::contract::{Outcome, Stage};
 use proofport_core::event::{CredentialRefusal, StopDetail};
-use proofport_core::evidence::Cause;
+use proofport_core::evidence::{Cause, Hop};
 use proofport_tests::sshd::Sshd;
 
 const ONE: [Declared; 1] = [Declared("one", "echo ran >>RUNS", false)];
@@ -87,5 +87,28 @@ async fn a_login_that_fails_runs_nothing() {
     let open = rig.open().await;
     assert!(run(&open, "one").await.ok());
     assert_eq!(runs(&sshd), 1);
+    open.close();
+}
+
+/// Through a jump host, here the same server once more, whose keys and login are judged like the target's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_jump_host_leads_there() {
+    let sshd = Sshd::start();
+    let other = sshd.key("other", "");
+    let through = |keys: &str| {
+        let known = format!("host_keys = [\"{}\"]", sshd.host_key());
+        let jump = format!("host = \"{}\"\nhost_keys = [\"{keys}\"]", sshd.account());
+        let login = "secret = \"login\"\nmode = \"ssh_key\"";
+        Terms { host_keys: format!("{known}\n[connections.c.ssh.jump]\n{jump}\n{login}"), ..Terms::of(&sshd) }
+    };
+    let (stage, why) = stopped(&sshd, &through(other.trim()), Code::PeerUnverified).await;
+    assert_eq!(stage, Some(Stage::HostVerified));
+    assert_eq!(why, StopDetail::Setup { cause: Cause::HostKeyUnknown });
+    let rig = declaring(&sshd, &through(&sshd.host_key()), &ONE).await;
+    let open = rig.open().await;
+    let envelope = run(&open, "one").await;
+    assert!(envelope.ok(), "{envelope:?}");
+    let hops: Vec<_> = record(&open, &envelope).setup.iter().map(|attempt| attempt.hop).collect();
+    assert_eq!((hops, runs(&sshd)), (vec![Hop::Direct, Hop::Tunnel], 1));
     open.close();
 }

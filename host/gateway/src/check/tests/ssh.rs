@@ -29,7 +29,7 @@ fn a_host_has_keys_and_an_address_that_may_be_dialled() {
     let known =
         format!("hosts = [\"me@web.example.com\", \"you@web.example.com\"]\nhost_keys = [\"{FINGERPRINT}\"]");
     setting.check(&text(&known, login), &[&format!("10 {SLOT}")]);
-    std::fs::write(setting.path("known"), "other.example.com not-read\n").unwrap();
+    fs::write(setting.path("known"), "other.example.com not-read\n").unwrap();
     setting.check(
         &text("hosts = [\"me@web.example.com\"]\nknown_hosts = \"known\"", login),
         &[
@@ -37,7 +37,7 @@ fn a_host_has_keys_and_an_address_that_may_be_dialled() {
             &format!("10 {SLOT}"),
         ],
     );
-    std::fs::write(setting.path("known"), "web.example.com canary-canary\n").unwrap();
+    fs::write(setting.path("known"), "web.example.com canary-canary\n").unwrap();
     setting.check(
         &text("hosts = [\"me@web.example.com\"]\nknown_hosts = \"known\"", login),
         &[
