@@ -71,6 +71,12 @@ impl Sshd {
         self.folder.path().join(name)
     }
 
+    /// Where it listens.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
     /// The account, as a connection spells it.
     ///
     /// # Panics

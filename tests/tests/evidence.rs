@@ -7,7 +7,7 @@
     reason = "a test says what it expects by panicking"
 )]
 
-use proofport_tests::evidence::{faults, http, kills};
+use proofport_tests::evidence::{faults, http, kills, ssh};
 use std::path::Path;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -47,4 +47,11 @@ async fn hosts_killed_at_random_do_nothing_twice() {
     let counts = kills::run(12, 7, Path::new(env!("CARGO_BIN_EXE_crash-host"))).await;
     assert!(counts.is_sound(), "{counts:#?}");
     assert_eq!(counts.kills, 12);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn releases_over_a_connection_that_is_cut_are_made_once() {
+    let counts = ssh::run(4, 7).await;
+    assert!(counts.is_sound(), "{counts:#?}");
+    assert!(counts.looks > 0, "{counts:#?}");
 }

@@ -248,6 +248,9 @@ impl Run {
         if refused || Ceiling::of(&query.evidence, &binding.contract) != Ceiling::Any {
             return nothing("the remote did not answer the question");
         }
+        if !self.state.is_same_machine(query) {
+            return nothing("another server answered than the command was sent to");
+        }
         Ok(())
     }
 

@@ -129,8 +129,14 @@ impl SshRequest {
     fn matches(&self, template: &QueryTemplate) -> bool {
         match (template, &self.command) {
             (QueryTemplate::Ssh(want), SshCommand::Argv(have)) => {
-                want.len() == have.len()
-                    && want.iter().zip(have).all(|(want, have)| want == "{}" || want == have)
+                // What was reviewed is all that is sent. An option is no argument that stands for any other.
+                let plain = self.environment.is_empty() && self.stdin.as_ref().is_none_or(Vec::is_empty);
+                plain
+                    && want.len() == have.len()
+                    && want.iter().zip(have).all(|(want, have)| match want.as_str() {
+                        "{}" => !have.starts_with('-'),
+                        want => want == have,
+                    })
             }
             (QueryTemplate::Ssh(_), SshCommand::Raw(_)) | (QueryTemplate::Http { .. }, _) => false,
         }

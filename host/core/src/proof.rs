@@ -3,7 +3,8 @@
 
 use crate::code::{Code, OutcomeRule, PhaseRule};
 use crate::contract::{Effect, Outcome, Phase, Repeat, Source};
-use crate::event::{AttemptEnd, Dispatch, Event, EventKind, QueryPurpose, Settlement, Stop};
+use crate::event::{AttemptEnd, Dispatch, Event, EventKind, QueryFacts, QueryPurpose, Settlement, Stop};
+use crate::evidence::Evidence;
 use crate::evidence::Evidence;
 use crate::ssh::SshRow;
 use crate::state::{IllegalEvent, Standing, State};
@@ -173,7 +174,19 @@ impl State {
     /// Whether the newest query of a reconciliation got a complete answer of the verified origin.
     fn was_answered(&self) -> bool {
         let newest = self.queries.iter().rev().find(|query| query.purpose == QueryPurpose::Reconcile);
-        newest.is_some_and(|query| query.evidence.complete() && query.evidence.from_peer())
+        newest.is_some_and(|query| {
+            query.evidence.complete() && query.evidence.from_peer() && self.is_same_machine(query)
+        })
+    }
+
+    /// Whether a query was answered by the machine that the effect was sent to. What an SSH server has
+    /// done only it knows, and a name may lead to several.
+    #[must_use]
+    pub fn is_same_machine(&self, query: &QueryFacts) -> bool {
+        match &query.evidence {
+            Evidence::Http(_) => true,
+            Evidence::Ssh(_) => self.attempts.iter().all(|attempt| attempt.dispatch.peer == query.peer),
+        }
     }
 
     /// Whether a query with this purpose is in the record. A query is a read's only where the

@@ -1,6 +1,6 @@
 //! The long fault runs: one JSON file of counts each under `target/evidence/`.
 
-use proofport_tests::evidence::{faults, http, kills};
+use proofport_tests::evidence::{faults, http, kills, ssh};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -55,7 +55,21 @@ async fn main() -> std::io::Result<ExitCode> {
         killed.unrecorded_effects,
         killed.second_effects
     ));
-    Ok(if calls.is_sound() && wire.is_sound() && killed.is_sound() {
+    let deployed = ssh::run(50, 20_260_104).await;
+    keep("ssh", &deployed)?;
+    say(&format!(
+        "ssh.json: {} releases in {} calls; {} unknowns found done, {} found not done, {} unsettled; false claims {}, second deployments {}, looks at a broken release {} of {}",
+        deployed.releases,
+        deployed.calls,
+        deployed.settled_committed,
+        deployed.settled_absent,
+        deployed.unsettled,
+        deployed.false_refusals + deployed.false_committed,
+        deployed.second_deployments,
+        deployed.broken,
+        deployed.looks
+    ));
+    Ok(if calls.is_sound() && wire.is_sound() && killed.is_sound() && deployed.is_sound() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

@@ -5,5 +5,6 @@ pub mod faults;
 pub mod http;
 pub mod kills;
 mod seeded;
+pub mod ssh;
 
 pub use seeded::Seeded;

@@ -63,7 +63,9 @@ fn is_among(names: &str, name: &str) -> bool {
     let mut found = false;
     for pattern in names.split(',') {
         match pattern.strip_prefix('!') {
-            Some(pattern) if matches(pattern.as_bytes(), name.as_bytes()) => return false,
+            Some(pattern) if matches(pattern.to_ascii_lowercase().as_bytes(), name.as_bytes()) => {
+                return false;
+            }
             Some(_) => {}
             None => found |= matches(pattern.to_ascii_lowercase().as_bytes(), name.as_bytes()),
         }

@@ -63,8 +63,9 @@ pp_status() {
         pp_status # It ended between the two looks.
     elif [ -e "$pp_dir/runner" ]; then
         echo lost
-    elif [ -e "$pp_dir" ] || [ ! -x "$pp_root" ] || { [ -e "$pp_base" ] && [ ! -x "$pp_base" ]; }; then
-        pp_refuse 122 state # What can't be looked at is not absent.
+    elif [ -e "$pp_dir" ] || [ ! -x "$pp_root" ] || [ ! -d "$pp_base" ] || [ ! -x "$pp_base" ]; then
+        # What can't be looked at is not absent, and neither is what may be on a disk that is not mounted.
+        pp_refuse 122 state
     else
         echo absent
     fi
@@ -86,7 +87,15 @@ pp_stop() {
 }
 
 pp_claim() {
-    mkdir -p -- "$pp_base" || return
+    if [ ! -d "$pp_base" ]; then
+        mkdir -p -- "$pp_base" || return
+        # Each folder that is new is noted in the one above it.
+        pp_up=$pp_base
+        while [ "$pp_up" != "$pp_root" ]; do
+            pp_up=${pp_up%/*}
+            sync -- "$pp_up/" || return
+        done
+    fi
     pp_new=$(mktemp -d -- "$pp_base/.new.XXXXXXXXXX") || return
     pp_look $$
     # The result is written over these bytes, so that a disk that fills up meanwhile can't lose it.
@@ -118,7 +127,8 @@ pp_carry() {
             trap "" HUP
             pp_dir=$1 pp_id="$$ $2"
             shift 2
-            exec >"$pp_dir/out" 2>"$pp_dir/err"
+            # For one word to the runner: a file that is missing later proves nothing.
+            exec 3>&1 >"$pp_dir/out" 2>"$pp_dir/err"
             # When it started is read here and not before: this is the process that the command will be.
             pp_stat=$(cat "/proc/$$/stat" 2>/dev/null) && {
                 pp_stat=${pp_stat##*) } pp_n=3
@@ -126,8 +136,10 @@ pp_carry() {
                 pp_id="$$ ${pp_stat%% *} ${pp_id##* }"
             }
             { printf "%s\n" "$pp_id" >"$pp_dir/command.new" && mv -f -- "$pp_dir/command.new" "$pp_dir/command"; } ||
-                exit 1
+                { echo unstarted >&3 && exit 1; }
             unset pp_dir pp_id pp_stat pp_n
+            # The connection may end before its input does, and the command would take a part for all.
+            exec 3>&- </dev/null
             exec "$@"
         ' proofport "$pp_dir" "- $pp_boot" "$@" 4>&-
         printf 'status %s\n' "$?"
@@ -137,6 +149,7 @@ pp_carry() {
     pp_code=${pp_said##*status }
     case $pp_said:$pp_code in
     *:*[!0123456789]* | *:) ;;
+    unstarted*) echo 'unstarted -1' ;;
     'status '* | *:? | *:?? | *:1[01]? | *:12[0-8]) printf 'finished %s\n' "$pp_code" ;;
     *) printf 'signalled %s\n' "$pp_code" ;;
     esac
@@ -158,14 +171,10 @@ pp_run() {
     umask "$pp_mask"
     exec 4>&1
     pp_facts=$(pp_carry "$@")
-    if [ ! -e "$pp_dir/command" ]; then
-        rm -rf -- "$pp_dir"
-        pp_refuse 122 state
-    fi
     pp_word='' pp_code='' pp_bytes=- pp_digest=-
     while read -r pp_first pp_second; do
         case $pp_first:$pp_second in
-        finished:* | signalled:*) pp_word=$pp_first pp_code=$pp_second ;;
+        finished:* | signalled:* | unstarted:*) pp_word=$pp_first pp_code=$pp_second ;;
         *:-) pp_digest=$pp_first ;;
         *[!0123456789]*:) ;;
         ?*:) pp_bytes=$pp_first ;;
@@ -173,6 +182,10 @@ pp_run() {
     done <<END
 $pp_facts
 END
+    if [ "$pp_word" = unstarted ]; then
+        rm -rf -- "$pp_dir"
+        pp_refuse 122 state
+    fi
     # Without a status nothing is known of the end, and nothing is stored: the run is lost.
     if [ -z "$pp_code" ]; then exit 1; fi
     pp_said=$pp_code

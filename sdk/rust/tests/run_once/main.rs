@@ -14,7 +14,7 @@ mod once;
 mod runs;
 
 use proofport_sdk::ssh::run_once::{Fate, Ran, RunOnce};
-use proofport_sdk::{Call, SshCommand, SshExit, SshRequest, SshResponse};
+use proofport_sdk::{Call, Fault, SshCommand, SshExit, SshRequest, SshResponse};
 use std::io::Write;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
@@ -72,9 +72,13 @@ impl Remote {
     }
 
     fn status(&self, reference: &str) -> Fate {
+        self.ask(reference).unwrap()
+    }
+
+    fn ask(&self, reference: &str) -> Result<Fate, Fault> {
         let call = call(reference);
         let output = self.command(&RunOnce::of(&call).status()).output().unwrap();
-        Fate::read(&response(output)).unwrap()
+        Fate::read(&response(output))
     }
 
     fn stop(&self, reference: &str) -> Fate {

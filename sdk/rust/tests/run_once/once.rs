@@ -15,6 +15,9 @@ fn ended(fate: &Fate) -> Option<Ending> {
 #[test]
 fn a_second_run_is_refused_and_changes_nothing() {
     let remote = Remote::new();
+    // Where nothing ever ran there may be a disk that is not mounted.
+    assert!(remote.ask("pp1").is_err());
+    assert_eq!(ran(&remote.run("pp0", &["true"]), "pp0"), Ran::Ended(0));
     assert_eq!(remote.status("pp1"), Fate::Absent);
     assert_eq!(ran(&remote.run("pp1", &["sh", "-c", "echo x >>ran; exit 7"]), "pp1"), Ran::Ended(7));
     let first = remote.status("pp1");
@@ -122,11 +125,27 @@ fn a_state_folder_of_the_admins_is_used() {
     assert_eq!(ran(&answer(at.run(["true"])), "pp1"), Ran::Refused(Refusal::State));
     assert!(Fate::read(&answer(at.status())).is_err());
     std::fs::create_dir(&folder).unwrap();
-    assert_eq!(Fate::read(&answer(at.status())), Ok(Fate::Absent));
+    assert!(Fate::read(&answer(at.status())).is_err());
     assert_eq!(ran(&answer(at.run(["true"])), "pp1"), Ran::Ended(0));
     assert_eq!(ended(&Fate::read(&answer(at.status())).unwrap()), Some(Ending::Exit(0)));
     assert!(folder.join("proofport/pp1/result").exists());
-    assert_eq!(remote.status("pp1"), Fate::Absent);
+    assert!(remote.ask("pp1").is_err());
+}
+
+/// A command that takes its own state away, or a cleaner that does, makes it none that never ran.
+#[test]
+fn a_state_that_is_gone_is_no_refusal() {
+    for gone in ["pp1/command", "pp1", ""] {
+        let remote = Remote::new();
+        assert_eq!(ran(&remote.run("pp0", &["true"]), "pp0"), Ran::Ended(0));
+        let script = format!("echo x >>ran; rm -rf '{}'", remote.state(gone).display());
+        let answer = remote.run("pp1", &["sh", "-c", &script]);
+        assert!(!matches!(ran(&answer, "pp1"), Ran::Refused(_)), "{gone}: {answer:?}");
+        assert_eq!(std::fs::read_to_string(remote.path("ran")).unwrap(), "x\n");
+        if gone == "pp1/command" {
+            assert_eq!(ended(&remote.status("pp1")), Some(Ending::Exit(0)));
+        }
+    }
 }
 
 #[test]

@@ -55,7 +55,10 @@ fn the_streams_pass_through_whole() {
     let remote = Remote::new();
     let check = |reference: &str, input: Vec<u8>| {
         let expected = input.clone();
-        let response = remote.run_with_input(reference, &["sh", "-c", "tee /dev/stderr"], input);
+        let file = remote.path(reference);
+        std::fs::write(&file, &input).unwrap();
+        let script = format!("tee /dev/stderr <'{}'", file.display());
+        let response = remote.run(reference, &["sh", "-c", &script]);
         assert!(response.stdout == expected, "{reference}: standard output");
         let mut stderr = expected.clone();
         stderr.extend_from_slice(format!("proofport-finished:{reference} 0\n").as_bytes());
@@ -71,6 +74,14 @@ fn the_streams_pass_through_whole() {
         "pplarge",
         (0..3_000_000_u32).map(|n| u8::try_from(n.wrapping_mul(2_654_435_761) >> 24).unwrap()).collect(),
     );
+}
+
+/// A connection that ends may cut its input, and nothing would tell the command. So it gets none.
+#[test]
+fn a_command_gets_no_input() {
+    let remote = Remote::new();
+    let response = remote.run_with_input("pp1", &["cat"], b"a part".to_vec());
+    assert_eq!((response.stdout.as_slice(), ran(&response, "pp1")), (b"".as_slice(), Ran::Ended(0)));
 }
 
 #[test]
