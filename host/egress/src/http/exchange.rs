@@ -152,7 +152,7 @@ fn listen(request: &mut http::Request<content::Content>, version: HttpVersion, i
     let interim = Arc::clone(interim);
     hyper::ext::on_informational(request, move |response| {
         interim.fetch_add(1, Ordering::Relaxed);
-        if response.status() == http::StatusCode::CONTINUE
+        if response.status() == StatusCode::CONTINUE
             && let Some(gate) = &gate
             && let Some(open) = gate.lock().unwrap_or_else(PoisonError::into_inner).take()
         {
