@@ -23,7 +23,9 @@ mod dial;
 pub mod guard;
 pub mod http;
 pub mod inject;
+mod lookup;
 pub mod pins;
+mod tls_error;
 pub mod trust;
 
 pub use self::http::{
