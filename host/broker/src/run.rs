@@ -375,6 +375,7 @@ impl Run {
             max_content_bytes: limits.content_bytes,
             kept_headers: kept,
             trusted_hops: hops.unwrap_or_default(),
+            other_secrets: self.scratch.blind || self.scratch.guards.iter().any(|guard| guard.is_armed()),
             copies_matter: role == Role::Effect
                 && self.scratch.connection.as_ref().is_none_or(|connection| !connection.no_repeating_hops),
         }
@@ -388,6 +389,8 @@ impl Run {
         if !evidence.proxy_status.iter().all(|entry| clean(entry.hop.as_str().as_bytes())) {
             evidence.proxy_status.clear();
         }
+        // A library's words may repeat the peer's.
+        exchange.diagnostic.cause_chain.retain(|cause| clean(cause.as_bytes()));
         let named = &mut exchange.diagnostic.remote_request_id;
         *named = named.take().filter(|id| clean(id.as_bytes()));
         // It would be sent on, and stored.
