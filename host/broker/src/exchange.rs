@@ -108,6 +108,7 @@ impl Run {
                 trusted_hops: connection
                     .map(|connection| connection.trusted_hops.clone())
                     .unwrap_or_default(),
+                other_secrets: self.scratch.blind || self.scratch.guards.iter().any(|guard| guard.is_armed()),
                 copies_matter: role == Role::Effect
                     && connection.is_none_or(|connection| !connection.no_repeating_hops),
             },
@@ -154,6 +155,8 @@ fn screen_http(exchange: &mut HttpExchange, guards: &[Arc<Guard>]) {
     if !evidence.proxy_status.iter().all(|entry| clean(entry.hop.as_str().as_bytes())) {
         evidence.proxy_status.clear();
     }
+    // A library's words may repeat the peer's.
+    exchange.diagnostic.cause_chain.retain(|cause| clean(cause.as_bytes()));
     let named = &mut exchange.diagnostic.remote_request_id;
     *named = named.take().filter(|id| clean(id.as_bytes()));
     // It would be sent on, and stored.

@@ -22,7 +22,7 @@ Start here:
   proofport call shop.create_charge --input '{\"amount\": 1000, \"currency\": \"eur\"}'
 
 The passphrase is taken from --passphrase-file, else from PROOFPORT_PASSPHRASE, else it is asked for.
-PROOFPORT_LOG=debug writes this program's log to standard error.";
+PROOFPORT_LOG=debug writes more of this program's log to standard error; failures are there anyway.";
 
 const CALL_HELP: &str = "\
 Examples:

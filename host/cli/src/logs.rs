@@ -1,4 +1,4 @@
-//! The program's log: off unless `PROOFPORT_LOG` asks for it, and on standard error.
+//! The program's log, on standard error: failures of the host, and what else `PROOFPORT_LOG` asks for.
 
 use crate::exit::Usage;
 use tracing_subscriber::EnvFilter;
@@ -7,13 +7,15 @@ use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 
 const VARIABLE: &str = "PROOFPORT_LOG";
 
-/// Begins logging, if it is asked for. Only lines of this program's own are written, at whatever
+/// Begins logging. Only lines of this program's own are written, at whatever
 /// level: those of the libraries below may hold bytes of a request.
 ///
 /// # Errors
 /// When the variable is no filter.
 pub(crate) fn start() -> Result<(), Usage> {
-    let Some(value) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) else { return Ok(()) };
+    // Whoever runs the program is its operator, who has to learn why the host failed.
+    let value = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    let value = value.unwrap_or_else(|| "error".into());
     let wrong = || Usage(format!("{VARIABLE} is not a filter: write error, warn, info, debug or trace"));
     let filter = EnvFilter::try_new(value.to_str().ok_or_else(wrong)?).map_err(|_| wrong())?;
     let ours = filter_fn(|line| line.target().starts_with("proofport"));

@@ -5,7 +5,6 @@ use crate::code::{Code, OutcomeRule, PhaseRule};
 use crate::contract::{Effect, Outcome, Phase, Repeat, Source};
 use crate::event::{AttemptEnd, Dispatch, Event, EventKind, QueryFacts, QueryPurpose, Settlement, Stop};
 use crate::evidence::Evidence;
-use crate::evidence::Evidence;
 use crate::ssh::SshRow;
 use crate::state::{IllegalEvent, Standing, State};
 

@@ -2,6 +2,7 @@
 //! TCP connection. One attempt is one [`Attempt`], which becomes one [`SetupAttempt`].
 
 use crate::address::AddressPolicy;
+use crate::{lookup, tls_error};
 use proofport_core::contract::Stage;
 use proofport_core::evidence::{Cause, Hop, SetupAttempt, StageTiming};
 use proofport_core::origin::{Host, Origin};
@@ -50,8 +51,8 @@ pub struct SetupFailure {
     pub stage: Stage,
     /// Why.
     pub cause: Cause,
-    /// The local error's text, for operators only: words of ours, of the system or of the TLS library,
-    /// none of the peer's or a proxy's, so that no secret is in it.
+    /// The local error's text, for operators only: words of ours, of the system or, about our own
+    /// configuration, of the TLS library; none of the peer's or a proxy's, so that no secret is in it.
     pub detail: String,
 }
 
@@ -129,7 +130,7 @@ impl Attempt {
             Ok(Err(error)) => {
                 let (stage, cause) = cause(&error);
                 self.enter(stage);
-                Err(self.failed(cause, error.to_string()))
+                Err(self.failed(cause, tls_error::text(&error)))
             }
             Err(_) => Err(self.failed(Cause::DeadlinePassed, format!("no answer within {deadline:?}"))),
         }
@@ -180,8 +181,7 @@ impl Attempt {
             let mut found = Vec::new();
             match resolver {
                 Resolver::System => {
-                    let answers = tokio::net::lookup_host((name.as_str(), port)).await?;
-                    found.extend(answers.map(|answer| answer.ip()));
+                    found.extend(lookup::addresses(name, port).await?);
                 }
                 Resolver::Fixed(names) => found.extend(names.get(name).into_iter().flatten()),
             }

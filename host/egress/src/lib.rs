@@ -23,8 +23,10 @@ mod dial;
 pub mod guard;
 pub mod http;
 pub mod inject;
+mod lookup;
 pub mod pins;
 pub mod ssh;
+mod tls_error;
 pub mod trust;
 
 pub use self::http::{

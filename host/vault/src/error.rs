@@ -83,7 +83,9 @@ pub enum VaultError {
     #[error("the secret is longer than {} KiB", crate::contents::LONGEST_SECRET / 1024)]
     TooLong,
     /// `set` never overwrites.
-    #[error("a secret named {name} exists: use `proofport secret rotate {name}`")]
+    #[error(
+        "a secret named {name} exists: `proofport secret rotate {name}` gives it a new value; to change where it may be used, `proofport secret remove {name}` first"
+    )]
     Exists {
         /// Its name.
         name: Name,

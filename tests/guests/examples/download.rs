@@ -1,8 +1,9 @@
 //! Nothing is wrong with this one: it has contents stored that are too large to be shown. `fetch` reads
-//! by `GET`, `export` writes by `POST`, both with the input's path; the output says what was stored.
+//! by `GET`, without a credential what is below `/open`; `export` writes by `POST`. Both take the input's
+//! path, and their output says what was stored.
 
 use proofport_hostile_guests::{
-    Call, Effect, Exchange, Hostile, Manifest, Operation, Outcome, Reason, Response, Role, Step, Verdict,
+    Call, Effect, Exchange, Hostile, HttpRequest, Manifest, Operation, Outcome, Reason, Response, Role, Step, Verdict,
     failed, get, manifest, operation, post, send, verdict,
 };
 
@@ -20,6 +21,9 @@ impl Hostile for This {
     fn next(call: &Call, history: &[Exchange]) -> Step {
         let Some(path) = path(&call.input) else { return Step::Refuse(vec!["/path".into()]) };
         match history.last().map(|exchange| &exchange.response) {
+            None if path.starts_with("/open") => {
+                send(Role::Query, HttpRequest { credential: None, ..get(path) })
+            }
             None if call.operation == "fetch" => send(Role::Query, get(path)),
             None => send(Role::Effect, post(path)),
             Some(Response::Http(response)) => Step::Settle(match (response.status, &response.stored) {

@@ -1,9 +1,10 @@
 //! Nothing is wrong with this one: it writes under each promise about a second arrival. `once` has none,
-//! `same` is idempotent, `keyed` carries a key. The content is as long as the input's `bytes` says.
+//! `same` is idempotent, `keyed` carries a key, `held` a precondition. The content is as long as the input's
+//! `bytes` says.
 
 use proofport_hostile_guests::{
     Call, Effect, Exchange, Hostile, HttpRequest, KeyPlace, KeyedContract, Manifest, Operation, Outcome,
-    Reason, Repeat, Response, Role, Step, Verdict, done, manifest, operation, post, send, verdict,
+    Reason, Repeat, Response, Role, Step, Verdict, done, header, manifest, operation, post, send, verdict,
 };
 
 struct This;
@@ -22,6 +23,7 @@ impl Hostile for This {
             under("once", Repeat::None),
             under("same", Repeat::Idempotent),
             under("keyed", Repeat::Keyed(keyed)),
+            under("held", Repeat::Conditional),
         ];
         Manifest { operations, ..manifest() }
     }
@@ -30,8 +32,15 @@ impl Hostile for This {
         match history.last().map(|exchange| &exchange.response) {
             None => {
                 let body = Some(vec![b'a'; bytes(&call.input)]);
-                let method = if call.operation == "same" { "PUT" } else { "POST" };
-                send(Role::Effect, HttpRequest { method: method.into(), body, ..post("/act") })
+                let put = call.operation == "same" || call.operation == "held";
+                let mut request = HttpRequest { body, ..post("/act") };
+                if put {
+                    request.method = "PUT".into();
+                }
+                if call.operation == "held" {
+                    request.headers.push(header("if-match", "\"1\""));
+                }
+                send(Role::Effect, request)
             }
             Some(Response::Http(response)) => Step::Settle(read(response.status)),
             Some(Response::Ssh(_)) => Step::Settle(verdict(Outcome::Unknown, Reason::Unreadable, None)),

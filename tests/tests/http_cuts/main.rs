@@ -67,6 +67,7 @@ async fn exchange(peer: &Peer, over: Over) -> Option<HttpExchange> {
         max_content_bytes: 1000,
         trusted_hops: Vec::new(),
         copies_matter: true,
+        other_secrets: false,
         kept_headers: Vec::new(),
     };
     let loaded = ready.load(outgoing).unwrap();

@@ -78,6 +78,7 @@ fn options() -> ExchangeOptions {
         kept_headers: Vec::new(),
         trusted_hops: Vec::new(),
         copies_matter: true,
+        other_secrets: false,
     }
 }
 

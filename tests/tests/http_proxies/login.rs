@@ -91,7 +91,7 @@ async fn what_a_proxy_reflects_is_kept_nowhere() {
         let proxy = Peer::http(always(Script::answer(answer)));
         let way = Way::forward(address(&proxy)).with_password(PASSWORD);
         let setting = Setting::new("download", origin("http://127.0.0.1:7"), way).await;
-        let envelope = setting.open.call("fetch", r#"{"path":"/large"}"#).await;
+        let envelope = setting.open.call("fetch", r#"{"path":"/open/large"}"#).await;
         assert_eq!(envelope.ok(), stored, "{what}: {envelope:?}");
         let content = setting.open.broker.journal().content(&envelope.request_id().unwrap()).unwrap();
         assert_eq!(content.is_some(), stored, "{what}");
@@ -107,4 +107,6 @@ async fn what_a_proxy_reflects_is_kept_nowhere() {
     check("a content", "", &format!("before {token} after"), false).await;
     check("a content, plain", "", &format!("before {PASSWORD} after"), false).await;
     check("the end of a content", "", PASSWORD, false).await;
+    // Nobody asked for a coding, and nobody can look through one.
+    check("a content in a coding", "content-encoding: gzip\r\n", "a content", false).await;
 }

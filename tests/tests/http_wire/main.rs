@@ -52,6 +52,7 @@ impl Default for Call {
                 max_content_bytes: 10_000,
                 trusted_hops: Vec::new(),
                 copies_matter: true,
+                other_secrets: false,
                 kept_headers: vec!["x-kept".to_owned(), "location".to_owned()],
             },
             watch: Arc::new(()),

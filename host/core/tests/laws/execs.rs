@@ -1,14 +1,14 @@
 //! Execs from what was seen to what is told.
 
 use crate::common::history::{Way, fold, reach};
-use crate::common::values::{START, complete, contract, exec};
+use crate::common::values::{START, complete, contract, digest, exec, peer, settlement};
 use proofport_core::classify::{Reading, judge};
 use proofport_core::code::Code;
-use proofport_core::contract::{Effect, Outcome, Repeat};
+use proofport_core::contract::{Effect, Outcome, Repeat, Source};
 use proofport_core::decide::{Input, Judged, decide};
 use proofport_core::envelope::Envelope;
-use proofport_core::event::{EventKind, ResultFacts};
-use proofport_core::evidence::Evidence;
+use proofport_core::event::{Event, EventKind, QueryFacts, QueryPurpose, ResultFacts};
+use proofport_core::evidence::{Evidence, PeerIdentity};
 use proofport_core::exchange::SshExit;
 use proofport_core::project::project;
 use proofport_core::ssh::{SshEvidence, StreamSeen};
@@ -115,5 +115,23 @@ fn the_record_tells_the_transports_apart() {
     for seen in [exec(status(3), true), exec(None, false), refused()] {
         let written = serde_json::to_value(Evidence::from(seen.clone())).unwrap();
         assert_eq!(serde_json::from_value::<Evidence>(written).unwrap(), Evidence::Ssh(seen));
+    }
+}
+
+/// What another machine of that name knows of a command settles nothing.
+#[test]
+fn only_the_machine_that_it_was_sent_to_tells_its_fate() {
+    let check = |peer: PeerIdentity, outcome: Outcome, expected: bool| {
+        let (mut state, _) = take(exec(None, false));
+        let evidence = Evidence::from(exec(status(0), true));
+        let facts = QueryFacts { purpose: QueryPurpose::Reconcile, request: digest(6), peer, evidence };
+        state.apply(&Event::QueryExchanged(facts)).unwrap();
+        let settled = Event::OutcomeSettled(settlement(outcome, Source::RemoteQuery));
+        assert_eq!(state.apply(&settled).is_ok(), expected, "{outcome} {state:?}");
+    };
+    for outcome in [Outcome::Committed, Outcome::Rejected] {
+        check(peer(), outcome, true);
+        check(PeerIdentity { certificate: Some(digest(77)), ..peer() }, outcome, false);
+        check(PeerIdentity { name: "elsewhere.example".to_owned(), ..peer() }, outcome, false);
     }
 }

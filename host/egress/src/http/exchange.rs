@@ -3,13 +3,14 @@
 use super::cause::Broken;
 use super::connect::Loaded;
 use super::content;
-use super::framing::Framing;
+use super::framing::{self, Framing};
+use super::open::Life;
 use super::response::{Head, HttpExchange, Report};
 use super::store::{ContentSink, Storing};
-use super::wire::{Watch, Wire};
+use super::wire::{Seen, Watch, Wire};
 use crate::guard::Guard;
-use http::header::{CONNECTION, EXPECT, HeaderValue};
-use http::{Method, Version};
+use http::header::{CONNECTION, EXPECT, HeaderValue, TRANSFER_ENCODING};
+use http::{Method, StatusCode, Version};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -19,6 +20,7 @@ use proofport_core::proxy_status::Hop as HopName;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Limits of one exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +38,9 @@ pub struct ExchangeOptions {
     /// Whether it matters that an intermediary may send the request on more than once: it does for an
     /// effect, unless somebody vouches that none does.
     pub copies_matter: bool,
+    /// Whether other secrets than the request's own were injected in this invocation: content in a coding
+    /// can't be searched for them.
+    pub other_secrets: bool,
 }
 
 impl Loaded {
@@ -52,6 +57,7 @@ impl Loaded {
     ) -> HttpExchange {
         let Self { mut open, slot, mut outgoing } = self;
         let guard = outgoing.guard();
+        let is_secret = guard.is_armed() || options.other_secrets;
         let (started_at, started) = (SystemTime::now(), Instant::now());
         let (version, hop, reused) = (open.version(), open.hop, open.uses > 0);
         let (wire, kept) = (open.wire.clone(), Mutex::new(None));
@@ -67,27 +73,30 @@ impl Loaded {
             most_stored: options.max_content_bytes,
             sink,
             guard: Arc::clone(&guard),
+            is_secret,
             head: &kept,
         };
-        let talk = open.talk(outgoing.request, |sending| async move {
-            let response = sending.await.map_err(Broken::Http)?;
-            reading.read(response).await
-        });
-        let result = match tokio::time::timeout(options.deadline, talk).await {
-            Ok(result) => result,
-            Err(_) => Err(Broken::Refused(Cause::DeadlinePassed)),
+        // What has come since the last look would be taken for the answer. On HTTP/2 an answer names its
+        // stream, and a PING may lie there.
+        let result = if version == HttpVersion::Http11 && open.life() != Life::Alive {
+            Err(Broken::Refused(Cause::ConnectionStale))
+        } else {
+            let talk = open.talk(outgoing.request, |sending| async move {
+                let response = sending.await.map_err(Broken::Http)?;
+                reading.read(response).await
+            });
+            match tokio::time::timeout(options.deadline, talk).await {
+                Ok(result) => result,
+                Err(_) => Err(Broken::Refused(Cause::DeadlinePassed)),
+            }
         };
         let seen = wire.end();
         let head: Option<Head> = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // Kept only after an exchange in which everything went as it should.
-        let well = result.as_ref().is_ok_and(|content| content.completion != Completion::CloseNotify)
-            && seen.request_complete
-            && seen.is_sound()
-            && head.as_ref().is_some_and(|head| stays_open(head, version));
-        if well && open.is_reusable() {
+        if went_well(&result, &seen, head.as_ref(), version) && open.is_reusable() {
             slot.keep(open);
         }
-        Report {
+        let size = result.as_ref().map_or(0, |content| content.bytes.len());
+        let report = Report {
             head,
             result,
             seen,
@@ -100,9 +109,32 @@ impl Loaded {
             target: outgoing.target,
             trusted_hops: &options.trusted_hops,
             may_be_repeated,
-        }
-        .finish(&guard, &options.kept_headers)
+            is_secret,
+        };
+        aside(size, || report.finish(&guard, &options.kept_headers))
     }
+}
+
+/// Content of this size and more, in bytes, is searched aside.
+const LARGE: usize = 256 * 1024;
+
+/// Does work on so many bytes. If they are many, the other tasks of this thread go on elsewhere, and the
+/// timers with them; a runtime of one thread has no elsewhere.
+fn aside<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    let has_threads =
+        || Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+    if bytes >= LARGE && has_threads() { tokio::task::block_in_place(work) } else { work() }
+}
+
+/// Whether everything in an exchange went as it should, so that its connection may be kept.
+fn went_well(result: &Result<Whole, Broken>, seen: &Seen, head: Option<&Head>, version: HttpVersion) -> bool {
+    result.as_ref().is_ok_and(|content| content.completion != Completion::CloseNotify)
+        && seen.request_complete
+        && seen.is_sound()
+        // The end of this request would go out in front of the next one, or never. On HTTP/2 frames of the
+        // connection may wait at any time.
+        && (version == HttpVersion::Http2 || !seen.unflushed)
+        && head.is_some_and(|head| stays_open(head, version))
 }
 
 /// Counts interim responses, and holds large content back for a 100.
@@ -120,7 +152,7 @@ fn listen(request: &mut http::Request<content::Content>, version: HttpVersion, i
     let interim = Arc::clone(interim);
     hyper::ext::on_informational(request, move |response| {
         interim.fetch_add(1, Ordering::Relaxed);
-        if response.status() == http::StatusCode::CONTINUE
+        if response.status() == StatusCode::CONTINUE
             && let Some(gate) = &gate
             && let Some(open) = gate.lock().unwrap_or_else(PoisonError::into_inner).take()
         {
@@ -137,7 +169,8 @@ fn may_be_repeated(method: &Method) -> bool {
     !matches!(method.as_str(), "POST" | "PATCH" | "LOCK" | "CONNECT")
 }
 
-/// Whether the peer lets the connection be used again (RFC 9112 section 9.3).
+/// Whether the peer lets the connection be used again (RFC 9112 section 9.3), and is not about to send
+/// content that a 204 can't have (RFC 9110 section 8.6): it would begin the next response.
 fn stays_open(head: &Head, version: HttpVersion) -> bool {
     if version == HttpVersion::Http2 {
         return true;
@@ -148,7 +181,11 @@ fn stays_open(head: &Head, version: HttpVersion) -> bool {
             .split(|b| *b == b',')
             .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
     };
-    head.version == Version::HTTP_11 && !head.headers.get_all(CONNECTION).iter().any(says_close)
+    let announces_content = head.headers.contains_key(TRANSFER_ENCODING)
+        || framing::length(&head.headers).is_some_and(|length| length > 0);
+    head.version == Version::HTTP_11
+        && !head.headers.get_all(CONNECTION).iter().any(says_close)
+        && !(head.status == StatusCode::NO_CONTENT && announces_content)
 }
 
 /// A response's content, and what proved that it is whole.
@@ -168,6 +205,8 @@ struct Reading<'a> {
     most_stored: u64,
     sink: Option<Arc<dyn ContentSink>>,
     guard: Arc<Guard>,
+    /// Whether there is a secret that the content may not show.
+    is_secret: bool,
     head: &'a Mutex<Option<Head>>,
 }
 
@@ -183,7 +222,7 @@ impl Reading<'_> {
             Some(Head { status: parts.status, version: parts.version, headers: parts.headers });
         let framing = framing.map_err(Broken::Refused)?;
         let sink = self.sink.take().filter(|_| parts.status.is_success());
-        if sink.is_some() && coded && self.guard.is_armed() {
+        if sink.is_some() && coded && self.is_secret {
             return Err(Broken::Refused(Cause::ContentNotStored));
         }
         let mut storing = sink.map(|sink| Storing::new(sink, Arc::clone(&self.guard), self.most_stored));
@@ -231,3 +270,6 @@ impl Reading<'_> {
 pub(super) const fn is_from_origin(status: u16, hop: Hop) -> bool {
     !(status == 407 && matches!(hop, Hop::ForwardProxy))
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,7 +83,7 @@ fn has_no_class(status: StatusCode) -> bool {
 }
 
 /// The one Content-Length; several that are equal count as one (RFC 9110 section 8.6).
-fn length(headers: &HeaderMap) -> Option<u64> {
+pub(super) fn length(headers: &HeaderMap) -> Option<u64> {
     let mut found = None;
     for value in headers.get_all(CONTENT_LENGTH) {
         for digits in value.to_str().ok()?.split(',').map(|digits| digits.trim_matches([' ', '\t'])) {

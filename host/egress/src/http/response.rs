@@ -77,6 +77,8 @@ pub(super) struct Report<'a> {
     pub(super) target: Target,
     pub(super) trusted_hops: &'a [HopName],
     pub(super) may_be_repeated: bool,
+    /// Whether a secret was injected for this request or another of the invocation.
+    pub(super) is_secret: bool,
 }
 
 impl Report<'_> {
@@ -128,7 +130,7 @@ impl Report<'_> {
                 redirect = redirect::read(head.status.as_u16(), &head.headers, origin, path, guard);
                 retry_after_seconds = retry_after::seconds(&head.headers);
                 let mut shown =
-                    Shown { guard, masked: 0, withheld: guard.is_armed() && is_coded(&head.headers) };
+                    Shown { guard, masked: 0, withheld: self.is_secret && is_coded(&head.headers) };
                 let headers = shown.headers(&head.headers, kept_headers);
                 let body = shown.pass(bytes);
                 let (stored, hits) = stored.map_or((None, 0), |(stored, hits)| (Some(stored), hits));

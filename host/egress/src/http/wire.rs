@@ -77,6 +77,8 @@ pub(super) struct Seen {
     pub(super) doubtful: u64,
     /// Bytes that were read.
     pub(super) read: u64,
+    /// Whether the transport may hold back what it has taken.
+    pub(super) unflushed: bool,
     /// Whether the whole request was taken.
     pub(super) request_complete: bool,
     /// Whether the peer ended the stream properly: FIN, and over TLS close_notify before it.
@@ -204,6 +206,7 @@ impl Inner {
             }
         };
         let before = self.seen;
+        self.seen.unflushed |= taken > 0;
         match &mut self.counter {
             Counter::Http1 { content, matched, end } => {
                 let mut at = before.taken;
@@ -313,6 +316,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
             self.wire.wrote(&[], &Err(error.kind().into()));
             return self.failed(result);
         }
+        self.wire.lock().seen.unflushed = false;
         Poll::Ready(result)
     }
 
@@ -320,3 +324,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests;

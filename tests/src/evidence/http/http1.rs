@@ -57,6 +57,8 @@ pub(super) fn deck(random: &mut Seeded, tls: bool) -> Vec<Episode<Script>> {
         Episode::one("close-delimited", after([send(ENDLESS), Close]), tls),
         Episode::one("close-delimited, reset", after([send(ENDLESS), Reset]), false),
         Episode::one("early answer", Script(vec![Read(40), send(TOO_LARGE), Close]), true).large(40_000),
+        // It does not know of it, and waits for the content.
+        Episode::one("expected, ignored", after([send(OK), Close]), true).large(EXPECTED),
         Episode::one("expected, refused", Script(vec![ReadHead, send(TOO_LARGE), Close]), true)
             .large(EXPECTED),
         Episode::one(

@@ -5,11 +5,14 @@ use crate::evidence::Seeded;
 use crate::peer::h2::{Act, Frame, Kind, Script, code};
 use Act::{
     Close, Cut, Effect, Fin, GoAway, Informational, Raw, ReadFrame, ReadHeaders, ReadRequest, Reset,
-    ResetTcp, Signal, Step, Trailers,
+    ResetTcp, Signal, Step, Trailers, WindowUpdate,
 };
 
 /// The largest number of a stream: a graceful end names it (RFC 9113 section 6.8).
 const LAST: u32 = (1 << 31) - 1;
+
+/// More content than a window holds at first.
+const LARGE: usize = 200_000;
 
 /// An answer's HEADERS and DATA as they are on the wire, on the first stream: `:status: 200`, `{}`.
 fn answer_bytes() -> Vec<u8> {
@@ -36,6 +39,12 @@ fn after(acts: impl IntoIterator<Item = Act>) -> Script {
     Script::opened([ReadRequest, Effect].into_iter().chain(acts))
 }
 
+/// The same with large content, which needs room.
+fn large(acts: impl IntoIterator<Item = Act>) -> Script {
+    let room = |stream| WindowUpdate { stream, increment: LARGE as u32 };
+    Script::opened([ReadHeaders, room(0), room(1), ReadRequest, Effect].into_iter().chain(acts))
+}
+
 /// The same after a call that it answered.
 fn kept(acts: impl IntoIterator<Item = Act>) -> Script {
     after(ok().into_iter().chain(acts))
@@ -54,6 +63,7 @@ pub(super) fn deck(random: &mut Seeded) -> Vec<Episode<Script>> {
         twice("reset after settings", Script::opened([ResetTcp])),
         twice("closed after settings", Script::opened([Close])),
         Episode::one("none", after(ok().into_iter().chain([Close])), true),
+        Episode::one("none, large", large(ok().into_iter().chain([Close])), true).large(LARGE),
         Episode::one("none, no content", after([headers(204, &[], true), Close]), true),
         Episode::one(
             "none, trailers",
@@ -126,6 +136,10 @@ pub(super) fn deck(random: &mut Seeded) -> Vec<Episode<Script>> {
     }
     for (end, how) in [(Close, "closed"), (ResetTcp, "reset"), (Cut, "cut")] {
         let named = |what: &str| format!("{what}, {how}");
+        // As much as the window lets through, and no more.
+        let begun = Script::opened([ReadHeaders, ReadFrame(Kind::Data), end.clone()]);
+        deck.push(Episode::one(named("large, during content"), begun, false).large(LARGE));
+        deck.push(Episode::one(named("large, after effect"), large([end.clone()]), false).large(LARGE));
         let ended = || [end.clone()];
         deck.push(Episode::one(named("during request"), Script::opened([ReadHeaders, end.clone()]), false));
         deck.push(Episode::one(named("after effect"), after(ended()), false));

@@ -107,7 +107,7 @@ impl Lane {
         for (episode, n) in episodes.into_iter().zip(0_usize..) {
             let operations: &[&str] = match (self.speaks, self.keeps || !episode.reuses) {
                 (Speaks::Http2, _) | (_, false) => &["same", "keyed"],
-                (Speaks::Http | Speaks::Https, true) => &["once", "same", "keyed"],
+                (Speaks::Http | Speaks::Https, true) => &["once", "same", "keyed", "held"],
             };
             let operation = episode.of.unwrap_or_else(|| one_of(random, operations));
             stage.play(&episode, operation, n, counts).await;

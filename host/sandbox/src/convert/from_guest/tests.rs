@@ -223,6 +223,16 @@ fn ssh_commands_are_held_against_the_rules() {
         Effect,
         Err(Breach::InvalidCommand),
     );
+    // What was reviewed is an argument vector: nothing goes with it, and no option stands for an argument.
+    check(|r| r.stdin = Some(b"DELETE".to_vec()), Query, Err(Breach::NotAQuery));
+    check(|r| r.stdin = Some(Vec::new()), Query, Ok(()));
+    check(|r| r.stdin = Some(b"DELETE".to_vec()), Effect, Ok(()));
+    check(|r| r.environment = vec![("A".to_owned(), "b".to_owned())], Query, Err(Breach::NotAQuery));
+    check(
+        |r| r.command = wit::SshCommand::Argv(vec!["cat".to_owned(), "-n".to_owned()]),
+        Query,
+        Err(Breach::NotAQuery),
+    );
     check(|r| r.command = wit::SshCommand::Raw("ls".to_owned()), Effect, Err(Breach::RawCommand));
     check(|r| r.environment = vec![("A=B".to_owned(), String::new())], Effect, Err(Breach::InvalidCommand));
 }
