@@ -28,5 +28,6 @@ pub use outgoing::{Outgoing, Unsendable};
 pub use redirect::Redirect;
 pub use response::{ExchangeDiagnostic, HttpExchange};
 pub use store::ContentSink;
+pub(crate) use store::Storing;
 pub use target::{HttpTarget, PoolLimits, Proxy};
 pub use wire::{Watch, WirePoint};

@@ -26,7 +26,7 @@ pub trait ContentSink: Send + Sync {
 }
 
 /// Content on its way.
-pub(super) struct Storing {
+pub(crate) struct Storing {
     sink: Arc<dyn ContentSink>,
     guard: GuardStream,
     gathered: Vec<u8>,
@@ -35,11 +35,11 @@ pub(super) struct Storing {
 }
 
 impl Storing {
-    pub(super) fn new(sink: Arc<dyn ContentSink>, guard: Arc<Guard>, most: u64) -> Self {
+    pub(crate) fn new(sink: Arc<dyn ContentSink>, guard: Arc<Guard>, most: u64) -> Self {
         Self { sink, guard: GuardStream::new(guard), gathered: Vec::with_capacity(PORTION), length: 0, most }
     }
 
-    pub(super) async fn push(&mut self, bytes: &[u8]) -> Result<(), Cause> {
+    pub(crate) async fn push(&mut self, bytes: &[u8]) -> Result<(), Cause> {
         self.length = self.length.saturating_add(bytes.len() as u64);
         if self.length > self.most {
             return Err(Cause::TooLarge);
@@ -54,7 +54,7 @@ impl Storing {
     }
 
     /// What was stored, and how many hits were masked in it.
-    pub(super) async fn finish(mut self) -> Result<(StoredContent, u32), Cause> {
+    pub(crate) async fn finish(mut self) -> Result<(StoredContent, u32), Cause> {
         let gathered = std::mem::take(&mut self.gathered);
         let out = self.guard.push(&gathered).map_err(|_| Cause::ContentNotStored)?.into_owned();
         self.hand_on(out).await?;

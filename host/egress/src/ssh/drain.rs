@@ -1,16 +1,11 @@
 //! A command's output on its way to where it is kept. Every byte is taken from the channel, whatever
 //! becomes of it: a channel that nobody reads would keep its command from ending.
 
-use crate::guard::{Guard, GuardStream};
-use crate::http::ContentSink;
-use proofport_core::digest::Digest;
+use crate::guard::Guard;
+use crate::http::{ContentSink, Storing};
 use proofport_core::evidence::Cause;
 use proofport_core::exchange::StoredContent;
-use std::io;
 use std::sync::Arc;
-
-/// How much is gathered before it is handed to the sink, in bytes.
-const PORTION: usize = 256 * 1024;
 
 /// Where output goes.
 enum Place {
@@ -93,63 +88,5 @@ impl Drain {
             Place::Sink(_) => {}
         }
         drained
-    }
-}
-
-/// Output on its way through the guard to the sink.
-struct Storing {
-    sink: Arc<dyn ContentSink>,
-    guard: GuardStream,
-    gathered: Vec<u8>,
-    length: u64,
-    most: u64,
-}
-
-impl Storing {
-    fn new(sink: Arc<dyn ContentSink>, guard: Arc<Guard>, most: u64) -> Self {
-        Self { sink, guard: GuardStream::new(guard), gathered: Vec::with_capacity(PORTION), length: 0, most }
-    }
-
-    async fn push(&mut self, bytes: &[u8]) -> Result<(), Cause> {
-        self.length = self.length.saturating_add(bytes.len() as u64);
-        if self.length > self.most {
-            return Err(Cause::TooLarge);
-        }
-        self.gathered.extend_from_slice(bytes);
-        if self.gathered.len() < PORTION { Ok(()) } else { self.hand_on().await }
-    }
-
-    async fn finish(mut self) -> Result<(StoredContent, u32), Cause> {
-        self.hand_on().await?;
-        let Self { sink, guard, .. } = self;
-        let (rest, hits) = guard.finish().map_err(|_| Cause::ContentNotStored)?;
-        let last = Arc::clone(&sink);
-        blocking(move || if rest.is_empty() { Ok(()) } else { last.push(&rest) }).await?;
-        let (bytes, digest): (u64, Digest) = blocking(move || sink.finish()).await?;
-        Ok((StoredContent { bytes, digest }, hits))
-    }
-
-    async fn hand_on(&mut self) -> Result<(), Cause> {
-        let gathered = std::mem::replace(&mut self.gathered, Vec::with_capacity(PORTION));
-        let out = self.guard.push(&gathered).map_err(|_| Cause::ContentNotStored)?.into_owned();
-        if out.is_empty() {
-            return Ok(());
-        }
-        let sink = Arc::clone(&self.sink);
-        blocking(move || sink.push(&out)).await
-    }
-}
-
-/// Runs what may block where it disturbs nobody.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> Result<T, Cause> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(Ok(done)) => Ok(done),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "output could not be stored");
-            Err(Cause::ContentNotStored)
-        }
-        Err(_) => Err(Cause::ContentNotStored),
     }
 }
