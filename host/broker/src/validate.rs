@@ -117,10 +117,16 @@ impl Run {
         let texts =
             |origins: &[Origin]| origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         let (origins, redirects) = (texts(&connection.origins), texts(&connection.redirect_origins));
-        let hosts = connection.ssh.as_ref().map(|ssh| ssh.names().join(" ")).unwrap_or_default();
+        let mut hosts = connection.ssh.as_ref().map(|ssh| ssh.names().join(" ")).unwrap_or_default();
         let mut credentials = String::new();
         {
             let vault = self.inner.vault.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            // The same address behind another host that leads there is another machine.
+            if let Some(jump) = connection.ssh.as_ref().and_then(|ssh| ssh.jump.as_ref()) {
+                let version = vault.newest_version(&jump.secret).unwrap_or(0);
+                let (host, secret, mode) = (&jump.host, &jump.secret, jump.place.mode());
+                hosts.push_str(&format!(" via {host} {} {secret}@{version}/{mode}", jump.resolves));
+            }
             for (slot, binding) in &connection.credentials {
                 let version = vault.newest_version(&binding.secret).unwrap_or(0);
                 credentials.push_str(&format!(
