@@ -1,5 +1,5 @@
 //! OpenSSH's own server, unprivileged on loopback, with keys of its own: whoever runs the tests logs in to
-//! their own account.
+//! their own account, or root to one that exists for this server alone.
 
 // A server that can't be started fails the test that wanted it.
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -22,7 +22,15 @@ pub struct Sshd {
     folder: TempDir,
     port: u16,
     child: Option<Child>,
+    /// Whether the account is [`ACCOUNT`].
+    apart: bool,
 }
+
+/// An account that only this server knows.
+const ACCOUNT: &str = "proofport";
+
+/// Its number.
+const ACCOUNT_ID: u32 = 27_182;
 
 impl Sshd {
     /// A server that admits the key [`user_key`](Self::user_key).
@@ -31,14 +39,31 @@ impl Sshd {
     /// When there is no OpenSSH, or it does not start.
     #[must_use]
     pub fn start() -> Self {
+        Self::start_in(false)
+    }
+
+    /// The same with an account that is not root's: to a command of root's, sshd passes no signal on. Root
+    /// gets a server that sees another list of accounts; anybody else is such an account.
+    ///
+    /// # Panics
+    /// When there is no OpenSSH, or it does not start.
+    #[must_use]
+    pub fn start_apart() -> Self {
+        Self::start_in(rustix::process::getuid().is_root())
+    }
+
+    fn start_in(apart: bool) -> Self {
         assert!(Path::new(SSHD).exists(), "{SSHD} is missing: `make setup` installs openssh-server");
         if rustix::process::getuid().is_root() {
             fs::create_dir_all("/run/sshd").unwrap();
         }
-        let mut sshd = Self { folder: tempfile::tempdir().unwrap(), port: 0, child: None };
+        let mut sshd = Self { folder: tempfile::tempdir().unwrap(), port: 0, child: None, apart };
         sshd.key("host", "");
         let admitted = sshd.key("user", "");
         fs::write(sshd.path("authorized"), admitted).unwrap();
+        if apart {
+            sshd.make_account();
+        }
         for _ in 0..MOST_PORTS {
             sshd.port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
             if sshd.listen() {
@@ -71,6 +96,16 @@ impl Sshd {
         self.folder.path().join(name)
     }
 
+    /// Makes a file or folder the account's.
+    ///
+    /// # Panics
+    /// When it can't be.
+    pub fn give(&self, path: &Path) {
+        if self.apart {
+            std::os::unix::fs::chown(path, Some(ACCOUNT_ID), Some(ACCOUNT_ID)).unwrap();
+        }
+    }
+
     /// Where it listens.
     #[must_use]
     pub const fn port(&self) -> u16 {
@@ -83,6 +118,9 @@ impl Sshd {
     /// When this user has no name.
     #[must_use]
     pub fn account(&self) -> String {
+        if self.apart {
+            return format!("{ACCOUNT}@127.0.0.1:{}", self.port);
+        }
         let id = Command::new("/usr/bin/id").arg("-un").output().unwrap();
         format!("{}@127.0.0.1:{}", String::from_utf8(id.stdout).unwrap().trim(), self.port)
     }
@@ -129,6 +167,14 @@ impl Sshd {
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     }
 
+    /// The account's home is the test's folder, and everything in it that is not the server's is its own.
+    fn make_account(&self) {
+        let home = self.path("");
+        let entry = format!("{ACCOUNT}:x:{ACCOUNT_ID}:{ACCOUNT_ID}::{}:/bin/sh\n", home.display());
+        fs::write(self.path("passwd"), fs::read_to_string("/etc/passwd").unwrap() + &entry).unwrap();
+        std::os::unix::fs::chown(&home, Some(ACCOUNT_ID), Some(ACCOUNT_ID)).unwrap();
+    }
+
     fn listen(&mut self) -> bool {
         let at = |file: &str| self.path(file).display().to_string();
         let lines = [
@@ -146,13 +192,16 @@ impl Sshd {
             "LogLevel INFO".to_owned(),
         ];
         fs::write(self.path("config"), lines.join("\n") + "\n").unwrap();
-        let mut child = Command::new(SSHD)
-            .args(["-D", "-e", "-f", &at("config")])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(if self.apart { "/usr/bin/unshare" } else { SSHD });
+        if self.apart {
+            // Mounts of its own, so that nobody else ever sees the account.
+            let script = "mount --bind \"$1\" /etc/passwd && exec \"$2\" -D -e -f \"$3\"";
+            command.args(["--mount", "sh", "-c", script, "sh", &at("passwd"), SSHD]).arg(at("config"));
+        } else {
+            command.args(["-D", "-e", "-f", &at("config")]);
+        }
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let mut said = Vec::new();
         let listens = log.by_ref().any(|line| {

@@ -96,6 +96,7 @@ fn ended(send: &Send, status: u32, stdout: &str, stderr: &str) -> Vec<Exchange> 
         exit: SshExit::Status(status),
         stdout: stdout.as_bytes().to_vec(),
         stderr: stderr.as_bytes().to_vec(),
+        stored: None,
     };
     vec![Exchange { role: send.role, request: send.request.clone(), response: Response::Ssh(response) }]
 }

@@ -7,8 +7,10 @@
     reason = "a test says what it expects by panicking"
 )]
 
+mod cancel;
 mod deploy;
 mod ends;
 mod login;
 mod lost;
+mod outputs;
 mod world;

@@ -61,6 +61,7 @@ pub(crate) struct Declared(pub(crate) &'static str, pub(crate) &'static str, pub
 pub(crate) async fn declaring(sshd: &Sshd, terms: &Terms, commands: &[Declared]) -> Rig {
     let state = sshd.path("state");
     std::fs::create_dir_all(&state).unwrap();
+    sshd.give(&state);
     let here = sshd.path("").display().to_string();
     let mut toml = head(sshd, terms);
     toml.push_str(&format!("[connections.c.config]\nstate = \"{}\"\n", state.display()));

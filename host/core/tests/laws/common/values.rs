@@ -53,6 +53,7 @@ pub(crate) fn contract(effect: Effect, repeat: Repeat) -> Contract {
         batch: None,
         job_operation: None,
         completion_marker: None,
+        stop_grace_seconds: None,
     }
 }
 
