@@ -66,9 +66,12 @@ fn permitted(package: &Package, root: &Path) -> BTreeSet<&'static str> {
         "host/cli" => &[CORE, "proofport-gateway"],
         // Guests know the world, not the host.
         other if other.starts_with("connectors/") || other.starts_with("examples/") => &["proofport-sdk"],
+        // Whole disks lose their power below the journal alone, so that this needs no sandbox to build.
+        "tests/power-loss" => &[CORE, "proofport-journal"],
         // The tests see everything but the program, which they run.
         "tests" => &[
             CORE,
+            "proofport-power-loss",
             "proofport-journal",
             "proofport-vault",
             "proofport-egress",
