@@ -39,6 +39,20 @@ pub(crate) fn verdict(fates: Vec<(String, Fate)>, output: Value) -> Verdict {
     verdict.children(children)
 }
 
+/// The verdict on a batch that was answered as a whole, and not with a success: each child shares its fate.
+pub(crate) fn whole(ids: impl Iterator<Item = String>, verdict: Verdict) -> Verdict {
+    let children = (0..).zip(ids).map(|(index, id)| ChildVerdict {
+        index,
+        id,
+        outcome: verdict.outcome,
+        success: false,
+        reason: verdict.reason,
+        output: verdict.output.clone(),
+    });
+    let children = children.collect();
+    verdict.children(children)
+}
+
 fn child(index: u32, id: String, fate: Fate) -> Option<ChildVerdict> {
     let (outcome, success, reason, output) = match fate {
         Fate::Done(output) => (Outcome::Committed, true, Reason::Done, output),

@@ -1,8 +1,11 @@
 //! Amazon `DynamoDB`, by its JSON protocol: up to 25 puts and deletes at once (`BatchWriteItem`).
 //!
 //! Each put and delete is unconditional and says the whole of what shall be, so the same batch any number
-//! of times has the effect of one. `DynamoDB` does what it can of a batch and hands back the rest, so each
-//! has a fate of its own; what it hands back carries no id, and is recognised by table and primary key.
+//! of times has the effect of one (RFC 9110 section 9.2.2). That is said of the batch alone: what others
+//! wrote to the same items in between is overwritten by a repeat as it is by any put.
+//!
+//! `DynamoDB` does what it can of a batch and hands back the rest, so each request has a fate of its own;
+//! what it hands back carries no id, and is recognised by table and primary key.
 
 mod request;
 
@@ -72,7 +75,7 @@ fn read(
 ) -> Result<Verdict, Fault> {
     let verdict = failure::json_verdict(response);
     if !verdict.success {
-        return Ok(verdict);
+        return Ok(batch::whole(requests.into_iter().map(|request| request.id), verdict));
     }
     let Answer { unprocessed } = response.json()?;
     let (mut left, mut unclear) = (BTreeSet::new(), BTreeSet::new());

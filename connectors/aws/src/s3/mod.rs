@@ -14,9 +14,20 @@ const MARK: &str = "x-amz-meta-proofport-reference";
 /// What tells that an object was deleted in a bucket that keeps versions.
 const DELETE_MARKER: &str = "x-amz-delete-marker";
 
+/// What tells that an object was copied here from another bucket, with the time that it had there.
+const REPLICATION: &str = "x-amz-replication-status";
+
 /// The headers that describe an object.
-const OBJECT_HEADERS: [&str; 7] =
-    ["etag", "last-modified", "content-length", "content-type", "x-amz-version-id", MARK, DELETE_MARKER];
+const OBJECT_HEADERS: [&str; 8] = [
+    "etag",
+    "last-modified",
+    "content-length",
+    "content-type",
+    "x-amz-version-id",
+    MARK,
+    DELETE_MARKER,
+    REPLICATION,
+];
 
 /// An object as a write made it.
 #[derive(Serialize)]

@@ -5,7 +5,7 @@
 //! since. What proves that nothing was written is an object that is older than our request.
 
 use super::write::{Object, was_deleted};
-use super::{MARK, Version, request};
+use super::{MARK, REPLICATION, Version, request};
 use crate::config;
 use proofport_sdk::{Call, Evidence, Fault, HttpResponse, Reason, ReconcileStep, Verdict, json};
 use std::time::UNIX_EPOCH;
@@ -37,11 +37,14 @@ pub(crate) fn look(
     .into())
 }
 
-/// Whether the object was there before our request and is unchanged since. An object of several parts
-/// may have been put together later than its time says; a dash in its tag tells it.
+/// Whether the object was there before our request and is unchanged since. Two kinds may have come later
+/// than their time says: one that was put together of parts, which a dash in its tag tells, and a replica.
 fn is_older(response: &HttpResponse, evidence: &Evidence) -> bool {
     let modified = response.header("last-modified").and_then(|text| httpdate::parse_http_date(text).ok());
     let seconds = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map(|time| time.as_secs());
+    let replica = response.header(REPLICATION).is_some_and(|status| status.eq_ignore_ascii_case("replica"));
     let whole = response.header("etag").is_some_and(|etag| !etag.contains('-'));
-    whole && seconds.is_some_and(|seconds| seconds < evidence.searched_since(CLOCK_MARGIN_SECONDS))
+    whole
+        && !replica
+        && seconds.is_some_and(|seconds| seconds < evidence.searched_since(CLOCK_MARGIN_SECONDS))
 }

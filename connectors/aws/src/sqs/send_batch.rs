@@ -149,7 +149,7 @@ fn check(entries: &[Entry]) -> Result<(), Fault> {
 fn read(entries: Vec<Entry>, response: &HttpResponse) -> Result<Verdict, Fault> {
     let verdict = failure::json_verdict(response);
     if !verdict.success {
-        return Ok(verdict);
+        return Ok(batch::whole(entries.into_iter().map(|entry| entry.id), verdict));
     }
     let answer: Answer = response.json()?;
     let (successful, failed) = (answer.successful.unwrap_or_default(), answer.failed.unwrap_or_default());
