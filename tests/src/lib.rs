@@ -8,6 +8,7 @@
 )]
 
 pub mod bench;
+pub mod cable;
 pub mod canary;
 pub mod evidence;
 pub mod guests;

@@ -11,4 +11,5 @@ mod deploy;
 mod ends;
 mod login;
 mod lost;
+mod namespace;
 mod world;
