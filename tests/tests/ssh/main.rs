@@ -9,6 +9,7 @@
 
 mod deploy;
 mod ends;
+mod identity;
 mod login;
 mod lost;
 mod namespace;
