@@ -20,4 +20,5 @@ pub mod plain_http;
 pub mod read_then_die;
 pub mod rig;
 pub mod squid;
+pub mod ssh_peer;
 pub mod sshd;

@@ -10,7 +10,9 @@
 mod deploy;
 mod ends;
 mod identity;
+mod jump;
 mod login;
 mod lost;
 mod namespace;
+mod peer;
 mod world;
