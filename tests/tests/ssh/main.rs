@@ -11,6 +11,7 @@ mod deploy;
 mod ends;
 mod identity;
 mod jump;
+mod killed;
 mod login;
 mod lost;
 mod namespace;
