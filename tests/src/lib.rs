@@ -17,6 +17,7 @@ pub mod localstripe;
 pub mod nginx;
 pub mod peer;
 pub mod plain_http;
+pub mod program;
 pub mod read_then_die;
 pub mod rig;
 pub mod squid;

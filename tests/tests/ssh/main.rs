@@ -16,4 +16,5 @@ mod login;
 mod lost;
 mod namespace;
 mod peer;
+mod program;
 mod world;
