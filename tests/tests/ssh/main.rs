@@ -9,6 +9,7 @@
 
 mod deploy;
 mod ends;
+mod environment;
 mod identity;
 mod jump;
 mod killed;
@@ -17,4 +18,5 @@ mod lost;
 mod namespace;
 mod peer;
 mod program;
+mod streams;
 mod world;
