@@ -127,7 +127,7 @@ async fn arguments_arrive_as_they_were() {
     // Each by itself, last, where nothing behind it could make up for it.
     for argument in arguments.iter().filter(|argument| argument.len() < 1000) {
         check(&sshd, json!({ "argv": [program, argument] }), "", End::Ran).await;
-        assert_eq!(nul_separated(&sshd.path("made")), [argument.clone()]);
+        assert_eq!(nul_separated(&sshd.path("made")), std::slice::from_ref(argument));
     }
     assert!(!sshd.path("broken").exists());
     // What no argument can hold is refused, and not cut.

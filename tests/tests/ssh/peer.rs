@@ -86,9 +86,9 @@ async fn check(case: Case) {
     open.close();
 }
 
+/// A direct command that is claimed to have ended.
 fn direct(steps: &'static [&'static [Step]], code: Option<Code>, row: SshRow, exit: Value) -> Case {
-    let outcome = row.claims().0;
-    Case { command: "direct", steps, ssh: "", outcome, code, row, exit }
+    Case { command: "direct", steps, ssh: "", outcome: Outcome::Committed, code, row, exit }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -129,7 +129,8 @@ async fn an_end_that_was_told_is_claimed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_end_that_nobody_told_is_unknown() {
     let (lost, silent) = (Some(Code::RemoteResultIncomplete), Some(Code::OutcomeUnknown));
-    let unknown = |steps, code, row| direct(steps, code, row, Value::Null);
+    let unknown =
+        |steps, code, row| Case { outcome: Outcome::Unknown, ..direct(steps, code, row, Value::Null) };
     let asking = "keepalive_seconds = 1";
     for case in [
         unknown(&[&[Success, Close]], lost, SshRow::ClosedWithoutEnd),
@@ -158,8 +159,10 @@ async fn an_end_that_nobody_told_is_unknown() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_is_one_and_nothing_ran() {
     let refused = Some(Code::RemoteRejected);
-    check(direct(&[&[Failure]], refused, SshRow::Refused, Value::Null)).await;
-    check(direct(&[&[Failure, Close]], refused, SshRow::Refused, Value::Null)).await;
+    let rejected =
+        |steps| Case { outcome: Outcome::Rejected, ..direct(steps, refused, SshRow::Refused, Value::Null) };
+    check(rejected(&[&[Failure]])).await;
+    check(rejected(&[&[Failure, Close]])).await;
 }
 
 /// A server that never lets it come to an exec.
