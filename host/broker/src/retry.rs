@@ -193,8 +193,9 @@ impl Run {
     }
 
     /// Waits for the next attempt's time, with everything on disk and nothing held. Afterwards the record is
-    /// looked at anew: somebody may have settled it meanwhile.
-    pub(crate) async fn rest(&mut self, at: UnixMillis) -> Result<(), RunError> {
+    /// looked at anew: somebody may have settled it meanwhile. False: the host is stopping, and the attempt
+    /// stays announced.
+    pub(crate) async fn rest(&mut self, at: UnixMillis) -> Result<bool, RunError> {
         self.persist().await?;
         if at > self.inner.now() {
             self.scratch.claim = None;
@@ -203,8 +204,9 @@ impl Run {
                 biased;
                 () = cancelled.wait() => {
                     self.learn(Input::Cancelled)?;
-                    return self.persist().await;
+                    return self.persist().await.map(|()| true);
                 }
+                () = inner.stopping() => return Ok(false),
                 () = inner.clock.until(at) => {}
             }
         }
@@ -216,7 +218,7 @@ impl Run {
             self.adopted |= newest.settled != self.state.settled;
             self.state = newest;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The effect as it was, to be sent again.

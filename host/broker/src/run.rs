@@ -252,7 +252,9 @@ impl Run {
             if let (Effect::Prepare, Some(at)) = (effect, self.state.retry_at)
                 && self.scratch.follows.is_none()
             {
-                self.rest(at).await?;
+                if !self.rest(at).await? {
+                    return Ok(self.finished());
+                }
                 if due(&self.state) != Effect::Prepare {
                     continue;
                 }
@@ -265,8 +267,7 @@ impl Run {
                 Effect::Dispatch => vec![self.dispatch().await?],
                 Effect::Judge => vec![self.judge().await],
                 Effect::Wait | Effect::Deliver => {
-                    let Self { state, adopted, scratch, .. } = self;
-                    return Ok(Finished { state, result: scratch.result, adopted });
+                    return Ok(self.finished());
                 }
             };
             for input in inputs {
@@ -274,6 +275,10 @@ impl Run {
             }
             self.schedule()?;
         }
+    }
+
+    fn finished(self) -> Finished {
+        Finished { state: self.state, result: self.scratch.result, adopted: self.adopted }
     }
 
     /// Before the dispatch, losing interest ends the invocation: nothing of the effect has left.
