@@ -85,6 +85,11 @@ impl Inner {
         all.insert(id, Waiting { cancel, newest });
         Some((Entered { inner: Arc::clone(self), id }, Cancelled(cancelled)))
     }
+
+    /// Whether something of this invocation is being carried out in this process.
+    pub(crate) fn is_under_way(&self, id: &RequestId) -> bool {
+        self.interest.all.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
+    }
 }
 
 impl Broker {

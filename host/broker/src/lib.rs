@@ -6,6 +6,7 @@
 //! nothing by going.
 
 mod ask;
+mod attest;
 mod broker;
 mod cancel;
 mod connect;
@@ -23,8 +24,10 @@ mod reconcile;
 mod refuse;
 mod run;
 mod ssh;
+mod unknowns;
 mod validate;
 
+pub use attest::AttestError;
 pub use broker::{Broker, CallRequest, Delivery, Parts, ReadError, StartError};
 pub use connection::{BadSchema, Binding, Connection, Declaration, Fresh, Limits, Place, ProxyBinding};
 pub use host::{Clock, Entropy, SystemClock, SystemEntropy};
