@@ -162,6 +162,7 @@ fn ends() -> Vec<(&'static str, &'static str, End)> {
         ("contracts", "expired", Passes(settles)),
         ("contracts", "conditional", Passes(settles)),
         ("contracts", "job", Passes(settles)),
+        ("execs", "exec", Passes(refuses)),
     ]
 }
 

@@ -53,6 +53,8 @@ pub enum Input {
         /// Why.
         reason: AttestedReason,
     },
+    /// The host repeats the effect, not before this time.
+    Repeat(UnixMillis),
     /// The caller lost interest.
     Cancelled,
     /// The caller's protocol confirmed a complete handoff.
@@ -118,6 +120,7 @@ pub fn propose(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
         Input::ReadJudged(judged) => judged_read(*judged),
         Input::Reconciled(judged) => reconciled(state, *judged),
         Input::Attested { outcome, reason } => attested(outcome, reason),
+        Input::Repeat(at) => vec![Event::RetryScheduled { generation: state.next_generation(), at }],
         // Losing interest in what is over already is no event.
         Input::Cancelled => match state.standing {
             Standing::Accepted
@@ -173,6 +176,7 @@ fn refuse(state: &State, stop: Stop) -> Vec<Event> {
         above_ceiling: false,
         connector_fault: None,
         redirected: None,
+        retry_after_seconds: None,
     }));
     events.extend(settled_by_attempts(state));
     events
@@ -259,6 +263,7 @@ fn redirected(state: &State, evidence: HttpEvidence, to: Origin, now: UnixMillis
             above_ceiling: false,
             connector_fault: None,
             redirected: Some(to),
+            retry_after_seconds: None,
         }),
         Event::RetryScheduled { generation: state.next_generation(), at: now },
     ]
@@ -276,6 +281,7 @@ fn judged_effect(state: &State, judged: Judged) -> Vec<Event> {
         above_ceiling: judgement.above_ceiling,
         connector_fault: judgement.connector_fault.clone(),
         redirected: None,
+        retry_after_seconds: judgement.retry_after_seconds,
     })];
     if let Some(id) = &judgement.job {
         events.push(Event::JobAccepted { id: id.clone() });
@@ -350,6 +356,7 @@ fn recovered(state: &State) -> Vec<Event> {
             above_ceiling: false,
             connector_fault: None,
             redirected: None,
+            retry_after_seconds: None,
         })],
         (None, Standing::Settled) => vec![Event::ResultCommitted(ResultFacts::Nothing)],
         (None, Standing::Leased) if state.dispatched() => refuse(state, interrupted(state)),

@@ -10,6 +10,7 @@ use crate::evidence::{Cause, Evidence, PeerIdentity, SetupAttempt};
 use crate::id::{IdempotencyKey, Name, OperationName, Reference, RequestId};
 use crate::manifest::Contract;
 use crate::origin::Origin;
+use crate::retry::RetryBudget;
 use crate::ssh::SshHost;
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -293,6 +294,9 @@ pub struct Binding {
     /// The connection's SSH hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ssh_hosts: Vec<SshHost>,
+    /// How often the host may repeat the effect by itself; none: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<RetryBudget>,
 }
 
 /// Which credential is used, and how. No part of its value.
@@ -471,6 +475,9 @@ pub struct AttemptEnd {
     /// an origin for that says that such an answer precedes any work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirected: Option<Origin>,
+    /// A usable delay that the remote asked for, in seconds, capped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_seconds: Option<u32>,
 }
 
 /// The fate of a child of a batch.

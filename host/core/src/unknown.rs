@@ -1,11 +1,13 @@
 //! Effects whose fate nobody knows, as an operator finds them: since when, whose move it is, and what can
-//! be done about each. Nothing is decided here that [`project`](crate::project::project) doesn't say.
+//! be done about each. Nothing is decided here that [`project`](crate::project::project) and
+//! [`permitted`](crate::retry::permitted) don't say.
 
 use crate::code::Code;
 use crate::contract::{Outcome, Retry, RetryOwner};
 use crate::event::Event;
 use crate::id::{OperationName, RequestId};
 use crate::project::project;
+use crate::retry::permitted;
 use crate::state::State;
 use crate::time::UnixMillis;
 
@@ -33,7 +35,7 @@ pub struct UnknownEffect {
 /// What can be done about an unknown effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextStep {
-    /// It is still being carried out: its own answer may settle it.
+    /// It is still being carried out, or the host repeats it by itself: that may settle it.
     Wait,
     /// The operation declares how to ask the remote. No effect is sent.
     Reconcile {
@@ -64,7 +66,10 @@ impl UnknownEffect {
         }
         let claim = project(state, now);
         let next = match ended_at {
-            Some(ended_at) if state.active().is_none() => steps(state, claim.retry, ended_at),
+            Some(ended_at) if state.active().is_none() => {
+                let host = (claim.retry_owner == RetryOwner::Host).then_some(NextStep::Wait);
+                host.into_iter().chain(steps(state, ended_at, now)).collect()
+            }
             Some(_) | None => vec![NextStep::Wait],
         };
         Some(Self {
@@ -80,23 +85,19 @@ impl UnknownEffect {
     }
 }
 
-fn steps(state: &State, retry: Retry, ended_at: UnixMillis) -> Vec<NextStep> {
+fn steps(state: &State, ended_at: UnixMillis, now: UnixMillis) -> impl Iterator<Item = NextStep> {
     let declared = state.binding.as_ref().and_then(|binding| binding.contract.reconcile);
     let ask = declared.map(|terms| NextStep::Reconcile {
         absence_counts_from: terms
             .absence_settles_after_seconds
             .map(|seconds| ended_at.plus_seconds(u64::from(seconds))),
     });
-    let repeat = match retry {
-        Retry::Backoff => Some(NextStep::Repeat),
-        Retry::SameIdempotencyKey => state
-            .attempts
-            .iter()
-            .find_map(|attempt| attempt.dispatch.key.as_ref())
-            .map(|key| NextStep::RepeatWithKey { until: key.expires }),
-        Retry::Never | Retry::AfterCorrection | Retry::Reconcile | Retry::FetchResult => None,
-    };
-    ask.into_iter().chain(repeat).chain([NextStep::Attest]).collect()
+    let key = state.attempts.first().and_then(|first| first.dispatch.key.as_ref());
+    let repeat = permitted(state, now).is_ok().then(|| match key {
+        Some(key) => NextStep::RepeatWithKey { until: key.expires },
+        None => NextStep::Repeat,
+    });
+    ask.into_iter().chain(repeat).chain([NextStep::Attest])
 }
 
 /// Whether these events, in order, leave their invocation with an ended attempt and no settlement since;

@@ -99,17 +99,23 @@ pub(crate) fn text(found: &[UnknownEffect]) -> String {
 
 const OPERATION: &str = "OPERATION";
 
-/// The command to run, and what there is to know before.
+/// The command to run, which is the first step's, and what else there is to know.
 fn next(effect: &UnknownEffect) -> (String, Vec<String>) {
     let id = effect.request_id;
-    let attest = format!("proofport attest {id} --outcome … --reason …");
     let mut command = None;
     let mut remarks = Vec::new();
+    let mut first = |text: String| match command {
+        Some(_) => Some(text),
+        None => {
+            command = Some(text);
+            None
+        }
+    };
     for step in &effect.next {
         match step {
-            NextStep::Wait => command = Some(format!("wait: it is under way; proofport result {id}")),
+            NextStep::Wait => remarks.extend(first(format!("wait, then proofport result {id}"))),
             NextStep::Reconcile { absence_counts_from } => {
-                command = Some(format!("proofport reconcile {id}"));
+                remarks.extend(first(format!("proofport reconcile {id}")));
                 remarks.push(match absence_counts_from {
                     Some(from) => format!("that nothing is found counts as proof from {}", rfc3339(*from)),
                     None => "that nothing is found never counts as proof".to_owned(),
@@ -119,11 +125,13 @@ fn next(effect: &UnknownEffect) -> (String, Vec<String>) {
             NextStep::RepeatWithKey { until } => {
                 remarks.push(format!("the remote knows its idempotency key until {}", rfc3339(*until)));
             }
-            NextStep::Attest if command.is_none() => command = Some(attest.clone()),
-            NextStep::Attest => remarks.push(format!("if that settles nothing: {attest}")),
+            NextStep::Attest => {
+                let attest = first(format!("proofport attest {id} --outcome … --reason …"));
+                remarks.extend(attest.map(|attest| format!("if that settles nothing: {attest}")));
+            }
         }
     }
-    (command.unwrap_or(attest), remarks)
+    (command.unwrap_or_default(), remarks)
 }
 
 /// How long ago, in the two largest units that are not zero.
@@ -183,7 +191,9 @@ mod tests {
         let reconcile = "proofport reconcile ACT";
         let otherwise = "if that settles nothing: proofport attest ACT";
         check(&[NextStep::Attest], &[attest], &[]);
-        check(&[NextStep::Wait], &["wait: it is under way; proofport result ACT"], &[]);
+        check(&[NextStep::Wait], &["wait, then proofport result ACT"], &[]);
+        let waits = &["wait, then proofport result ACT"];
+        check(&[NextStep::Wait, never, NextStep::Attest], waits, &[reconcile, "never counts", otherwise]);
         check(&[from, NextStep::Attest], &[reconcile], &["proof from 1970-01-01T00:00:00.000Z", otherwise]);
         check(&[never, NextStep::Attest], &[reconcile], &["never counts as proof", otherwise]);
         check(&[NextStep::Repeat, NextStep::Attest], &[attest], &["sending it again is safe"]);

@@ -21,6 +21,7 @@ fn ended() -> Event {
         above_ceiling: false,
         connector_fault: None,
         redirected: None,
+        retry_after_seconds: None,
     })
 }
 

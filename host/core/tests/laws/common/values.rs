@@ -84,6 +84,7 @@ pub(crate) fn binding(contract: Contract) -> Binding {
         contract,
         redirect_origins: vec![elsewhere()],
         ssh_hosts: Vec::new(),
+        retries: None,
     }
 }
 
@@ -202,6 +203,7 @@ pub(crate) fn end(generation: u32, outcome: Outcome) -> AttemptEnd {
         above_ceiling: false,
         connector_fault: None,
         redirected: None,
+        retry_after_seconds: None,
     }
 }
 
