@@ -92,11 +92,11 @@ fn steps(state: &State, ended_at: UnixMillis, now: UnixMillis) -> impl Iterator<
             .absence_settles_after_seconds
             .map(|seconds| ended_at.plus_seconds(u64::from(seconds))),
     });
-    let key = state.attempts.first().and_then(|first| first.dispatch.key.as_ref());
-    let repeat = permitted(state, now).is_ok().then(|| match key {
+    let again = match state.attempts.first().and_then(|first| first.dispatch.key.as_ref()) {
         Some(key) => NextStep::RepeatWithKey { until: key.expires },
         None => NextStep::Repeat,
-    });
+    };
+    let repeat = permitted(state, now).is_ok().then_some(again);
     ask.into_iter().chain(repeat).chain([NextStep::Attest])
 }
 
