@@ -37,6 +37,9 @@ pub enum AttestError {
     /// The host decided what can't happen.
     #[error("the host decided what can't happen: {0}")]
     Illegal(#[from] IllegalEvent),
+    /// The host is stopping.
+    #[error("the host is stopping and takes on nothing new")]
+    Stopping,
     /// The task that does it ended without an answer. What is on record holds.
     #[error("the host failed")]
     Internal,
@@ -71,11 +74,9 @@ impl Inner {
         if self.is_locked() {
             return Err(AttestError::VaultLocked);
         }
+        let _entered = self.enter_asking().ok_or(AttestError::Stopping)?;
+        // Whoever waits for the time of another attempt holds no claim, and reads the record anew afterwards.
         let _claim = self.claim(id).ok_or(AttestError::UnderWay)?;
-        // Asked before the record is read: what ends in between is then in the record.
-        if self.is_under_way(&id) {
-            return Err(AttestError::UnderWay);
-        }
         let Some(mut state) = self.state(&id)? else { return Err(AttestError::NoSuchInvocation) };
         if state.active().is_some() {
             return Err(AttestError::UnderWay);

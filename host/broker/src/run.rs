@@ -1,6 +1,6 @@
 //! One invocation, driven by the one loop.
 
-use crate::broker::Inner;
+use crate::broker::{Claim, Inner, ReadError};
 use crate::cancel::{Cancelled, Entered};
 use crate::connection::Connection;
 use crate::content::Storage;
@@ -15,7 +15,7 @@ use proofport_core::diagnostic::Protected;
 use proofport_core::digest::Digest;
 use proofport_core::due::{Effect, due};
 use proofport_core::event::{Accepted, Event, EventKind, Stop, StopDetail};
-use proofport_core::exchange::{Exchange, Request};
+use proofport_core::exchange::{Exchange, Request, Send};
 use proofport_core::id::{IdempotencyKey, RequestId};
 use proofport_core::manifest::Contract;
 use proofport_core::origin::Origin;
@@ -44,6 +44,8 @@ pub(crate) struct Run {
     /// Whether somebody still waits for it.
     cancelled: Cancelled,
     _entered: Option<Entered>,
+    /// Whether somebody else settled it while this run rested.
+    pub(crate) adopted: bool,
     /// Whether this run's protected record is the invocation's: a reconciliation leaves the first one.
     protects: bool,
     pub(crate) scratch: Scratch,
@@ -70,6 +72,10 @@ pub(crate) struct Scratch {
     pub(crate) seen: Vec<Input>,
     /// Whether a query has been handed to its transport.
     pub(crate) asked: Arc<AtomicBool>,
+    /// The effect as the connector asked for it, should it be sent again.
+    pub(crate) effect: Option<Send>,
+    /// The sole right to ask for, or repeat, this invocation.
+    pub(crate) claim: Option<Claim>,
     /// A verified connection with the effect loaded.
     pub(crate) loaded: Option<(Ready, Request)>,
     /// How long setting its connection up took.
@@ -106,6 +112,8 @@ impl Scratch {
             asked_delay: None,
             seen: Vec::new(),
             asked: Arc::default(),
+            effect: None,
+            claim: None,
             loaded: None,
             setup_took: Duration::ZERO,
             follows: None,
@@ -124,6 +132,8 @@ impl Scratch {
 pub(crate) struct Finished {
     pub(crate) state: State,
     pub(crate) result: Option<Value>,
+    /// Whether somebody else settled it.
+    pub(crate) adopted: bool,
 }
 
 /// An invocation can't go on.
@@ -131,6 +141,8 @@ pub(crate) struct Finished {
 pub(crate) enum RunError {
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
     #[error("the host decided what can't happen: {0}")]
     Illegal(#[from] IllegalEvent),
     #[error("the host is stopping and takes on nothing new")]
@@ -160,32 +172,57 @@ impl Run {
             publish,
             cancelled,
             _entered: Some(entered),
+            adopted: false,
             protects: true,
             scratch,
         })
     }
 
-    /// An invocation whose effect was dispatched before, for asking what became of it.
+    /// An invocation whose effect was dispatched before, for asking what became of it. Whoever carries it out
+    /// goes on meanwhile, and is whom a cancellation reaches.
+    pub(crate) fn ask(
+        inner: Arc<Inner>,
+        connection: Arc<Connection>,
+        state: State,
+    ) -> Result<Self, RunError> {
+        let (publish, _) = watch::channel(Some(state.clone()));
+        let entered = inner.enter_asking().ok_or(RunError::Stopping)?;
+        Ok(Self::again(inner, connection, state, publish, (entered, Cancelled::never()), false))
+    }
+
+    /// An invocation whose effect was dispatched before, to be sent again.
     pub(crate) fn resume(
         inner: Arc<Inner>,
         connection: Arc<Connection>,
         state: State,
     ) -> Result<Self, RunError> {
         let (publish, newest) = watch::channel(Some(state.clone()));
-        let (entered, _) = inner.enter(state.accepted.request_id, newest).ok_or(RunError::Stopping)?;
+        let entered = inner.enter(state.accepted.request_id, newest).ok_or(RunError::Stopping)?;
+        Ok(Self::again(inner, connection, state, publish, entered, true))
+    }
+
+    fn again(
+        inner: Arc<Inner>,
+        connection: Arc<Connection>,
+        state: State,
+        publish: watch::Sender<Option<State>>,
+        (entered, cancelled): (Entered, Cancelled),
+        protects: bool,
+    ) -> Self {
         let scratch = Scratch::new(Some(connection));
-        Ok(Self {
+        Self {
             inner,
             state,
             pending: Vec::new(),
             bodies: Vec::new(),
             intents: Vec::new(),
             publish,
-            cancelled: Cancelled::never(),
+            cancelled,
             _entered: Some(entered),
-            protects: false,
+            adopted: false,
+            protects,
             scratch,
-        })
+        }
     }
 
     /// Remembers this invocation under these intents, in the commit that makes it durable.
@@ -212,6 +249,15 @@ impl Run {
         loop {
             let effect = due(&self.state);
             self.persist_then_act(effect).await?;
+            if let (Effect::Prepare, Some(at)) = (effect, self.state.retry_at)
+                && self.scratch.follows.is_none()
+            {
+                self.rest(at).await?;
+                if due(&self.state) != Effect::Prepare {
+                    continue;
+                }
+                self.load_again();
+            }
             let inputs = match effect {
                 Effect::Validate => vec![self.validate().await],
                 Effect::Authorize => vec![self.authorize().await],
@@ -219,12 +265,14 @@ impl Run {
                 Effect::Dispatch => vec![self.dispatch().await?],
                 Effect::Judge => vec![self.judge().await],
                 Effect::Wait | Effect::Deliver => {
-                    return Ok(Finished { state: self.state, result: self.scratch.result });
+                    let Self { state, adopted, scratch, .. } = self;
+                    return Ok(Finished { state, result: scratch.result, adopted });
                 }
             };
             for input in inputs {
                 self.learn(input)?;
             }
+            self.schedule()?;
         }
     }
 

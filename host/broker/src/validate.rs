@@ -106,6 +106,7 @@ impl Run {
                     contract,
                     redirect_origins: connection.redirect_origins.clone(),
                     ssh_hosts: connection.ssh_hosts().to_vec(),
+                    retries: connection.retries,
                 }))
             }
             Err(fault) => refuse::fault(&fault),

@@ -128,6 +128,8 @@ pub(crate) enum InHome {
     Result(Answer),
     /// Ask the remote what became of an unknown call; sends no effect
     Reconcile(Act),
+    /// Send an unknown call's effect once more, where its contract makes that harmless, for operators
+    Retry(Act),
     /// List the calls whose outcome is unknown and what can be done about each, for operators
     Unknowns,
     /// Settle an unknown call by your own word, for operators

@@ -67,8 +67,9 @@ impl UnknownEffect {
         let claim = project(state, now);
         let next = match ended_at {
             Some(ended_at) if state.active().is_none() => {
-                let host = (claim.retry_owner == RetryOwner::Host).then_some(NextStep::Wait);
-                host.into_iter().chain(steps(state, ended_at, now)).collect()
+                // A host that was to repeat it and has gone meanwhile is not waited for.
+                let announced = state.retry_at.filter(|at| *at > now).map(|_| NextStep::Wait);
+                announced.into_iter().chain(steps(state, ended_at, now)).collect()
             }
             Some(_) | None => vec![NextStep::Wait],
         };

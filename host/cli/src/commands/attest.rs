@@ -37,6 +37,7 @@ pub(super) async fn run(app: &App, args: Attest) -> anyhow::Result<u8> {
             error @ (AttestError::Read(_)
             | AttestError::Journal(_)
             | AttestError::Illegal(_)
+            | AttestError::Stopping
             | AttestError::Internal),
         ) => {
             exit::explain(&error.into(), app.out.json);

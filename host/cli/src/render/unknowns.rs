@@ -115,23 +115,31 @@ fn next(effect: &UnknownEffect) -> (String, Vec<String>) {
         match step {
             NextStep::Wait => remarks.extend(first(format!("wait, then proofport result {id}"))),
             NextStep::Reconcile { absence_counts_from } => {
-                remarks.extend(first(format!("proofport reconcile {id}")));
+                remarks.extend(first(format!("proofport reconcile {id}")).map(or));
                 remarks.push(match absence_counts_from {
                     Some(from) => format!("that nothing is found counts as proof from {}", rfc3339(*from)),
                     None => "that nothing is found never counts as proof".to_owned(),
                 });
             }
-            NextStep::Repeat => remarks.push("its contract says that sending it again is safe".to_owned()),
+            NextStep::Repeat => {
+                remarks.extend(first(format!("proofport retry {id}")).map(or));
+                remarks.push("its contract says that sending it again is safe".to_owned());
+            }
             NextStep::RepeatWithKey { until } => {
+                remarks.extend(first(format!("proofport retry {id}")).map(or));
                 remarks.push(format!("the remote knows its idempotency key until {}", rfc3339(*until)));
             }
             NextStep::Attest => {
-                let attest = first(format!("proofport attest {id} --outcome … --reason …"));
-                remarks.extend(attest.map(|attest| format!("if that settles nothing: {attest}")));
+                remarks.extend(first(format!("proofport attest {id} --outcome … --reason …")).map(or));
             }
         }
     }
     (command.unwrap_or_default(), remarks)
+}
+
+/// Another command than the first.
+fn or(command: String) -> String {
+    format!("or {command}")
 }
 
 /// How long ago, in the two largest units that are not zero.
@@ -189,15 +197,21 @@ mod tests {
         let key = NextStep::RepeatWithKey { until: UnixMillis(0) };
         let attest = "proofport attest ACT --outcome … --reason …";
         let reconcile = "proofport reconcile ACT";
-        let otherwise = "if that settles nothing: proofport attest ACT";
+        let (retry, otherwise) = ("proofport retry ACT", "or proofport attest ACT");
         check(&[NextStep::Attest], &[attest], &[]);
         check(&[NextStep::Wait], &["wait, then proofport result ACT"], &[]);
         let waits = &["wait, then proofport result ACT"];
-        check(&[NextStep::Wait, never, NextStep::Attest], waits, &[reconcile, "never counts", otherwise]);
+        check(
+            &[NextStep::Wait, never, NextStep::Attest],
+            waits,
+            &["or proofport reconcile ACT", "never counts", otherwise],
+        );
         check(&[from, NextStep::Attest], &[reconcile], &["proof from 1970-01-01T00:00:00.000Z", otherwise]);
         check(&[never, NextStep::Attest], &[reconcile], &["never counts as proof", otherwise]);
-        check(&[NextStep::Repeat, NextStep::Attest], &[attest], &["sending it again is safe"]);
-        check(&[key, NextStep::Attest], &[attest], &["idempotency key until 1970-01-01T00:00:00.000Z"]);
+        check(&[NextStep::Repeat, NextStep::Attest], &[retry], &["sending it again is safe", otherwise]);
+        check(&[key, NextStep::Attest], &[retry], &["key until 1970-01-01T00:00:00.000Z", otherwise]);
+        let both = &["never counts as proof", "or proofport retry ACT", "is safe", otherwise];
+        check(&[never, NextStep::Repeat, NextStep::Attest], &[reconcile], both);
         assert_eq!(text(&[]), "Nothing is unknown.\n");
     }
 

@@ -225,10 +225,12 @@ fn what_can_be_done_about_an_unknown() {
     check(ask(Some(60)), START, &[asked(Some(ended.plus_seconds(60))), NextStep::Attest]);
     // What the host repeats by itself, and a person may settle all the same.
     let mut announced = unknown(&plain(Repeat::Idempotent));
-    take(&mut announced, Input::Repeat(START));
+    take(&mut announced, Input::Repeat(ended));
     let listed = UnknownEffect::of(&announced, Some(ended), START).unwrap();
     assert_eq!(listed.next, [NextStep::Wait, NextStep::Repeat, NextStep::Attest]);
     assert_eq!(listed.retry_owner, RetryOwner::Host);
+    let listed = UnknownEffect::of(&announced, Some(ended), ended).unwrap();
+    assert_eq!(listed.next, [NextStep::Repeat, NextStep::Attest]);
     take(&mut announced, attest(AttestedOutcome::Committed));
     assert_eq!(UnknownEffect::of(&announced, Some(ended), START), None);
     let both = [asked(Some(ended.plus_seconds(60))), NextStep::Repeat, NextStep::Attest];
