@@ -196,15 +196,13 @@ impl Run {
     /// looked at anew: somebody may have settled it meanwhile.
     pub(crate) async fn rest(&mut self, at: UnixMillis) -> Result<(), RunError> {
         self.persist().await?;
+        let mut gone = false;
         if at > self.inner.now() {
             self.scratch.claim = None;
             let (inner, mut cancelled) = (Arc::clone(&self.inner), self.cancelled());
             tokio::select! {
                 biased;
-                () = cancelled.wait() => {
-                    self.learn(Input::Cancelled)?;
-                    return self.persist().await;
-                }
+                () = cancelled.wait() => gone = true,
                 () = inner.clock.until(at) => {}
             }
         }
@@ -215,6 +213,11 @@ impl Run {
         if let Some(newest) = self.inner.state(&id)? {
             self.adopted |= newest.settled != self.state.settled;
             self.state = newest;
+        }
+        if gone {
+            // Only now: losing interest in what is settled meanwhile is no event.
+            self.learn(Input::Cancelled)?;
+            self.persist().await?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use proofport_core::id::RequestId;
 use proofport_core::time::UnixMillis;
 use proofport_core::unknown::NextStep;
 use proofport_tests::peer::{Act, Peer, Script, Scripts};
-use proofport_tests::rig::{Open, Rig, Wanted};
+use proofport_tests::rig::{Open, Rig, Wanted, caller};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -163,6 +163,48 @@ async fn what_is_asked_about_is_not_attested() {
     assert_eq!(asking.await.unwrap().unwrap(), Some(Code::ConfirmedAbsent));
     let refused = attest(&open, &id, AttestedOutcome::Committed).await;
     assert!(matches!(refused, Err(AttestError::NotUnknown(Outcome::Rejected))), "{refused:?}");
+}
+
+/// The host waits before it sends it once more, and somebody knows better meanwhile. Then nothing is sent,
+/// and losing interest in it changes nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_word_ends_the_wait_for_another_attempt() {
+    let peer = Peer::http(Scripts { each: [lost()].into(), default: Some(Script::answer(OK)) });
+    let mut wanted = Wanted::new("promises", peer.origin(), "key").limits("setup_attempts = 1");
+    wanted.more.push_str(
+        "[connections.c.retries]\nfirst_delay_millis = 3600000\nlongest_delay_millis = 3600000\n\
+         total_seconds = 86400\n",
+    );
+    let rig = Rig::new(&wanted).await;
+    let open = Arc::new(rig.open().await);
+    let calling = tokio::spawn({
+        let open = Arc::clone(&open);
+        async move { open.call("same", "{}").await }
+    });
+    tokio::task::block_in_place(|| peer.wait_effects(1));
+    let id = loop {
+        if let [resting] = open.broker.unknowns().unwrap().as_slice()
+            && resting.retry_owner == RetryOwner::Host
+        {
+            assert_eq!(resting.next, [NextStep::Wait, NextStep::Repeat, NextStep::Attest]);
+            break resting.request_id;
+        }
+        tokio::task::yield_now().await;
+    };
+    attest(&open, &id, AttestedOutcome::Committed).await.unwrap();
+    assert!(open.broker.unknowns().unwrap().is_empty());
+    open.broker.cancel(&id, &caller()).await;
+    let answer = calling.await.unwrap();
+    assert_eq!((answer.outcome(), answer.code()), (Some(Outcome::Committed), Some(Code::ResultUnavailable)));
+    assert_eq!((peer.effects(), peer.accepted()), (1, 1));
+    let kinds: Vec<EventKind> =
+        open.broker.timeline(&id).unwrap().iter().map(|recorded| recorded.event.kind()).collect();
+    assert!(!kinds.contains(&EventKind::CancelRequested), "{kinds:?}");
+    // The record can still be read.
+    Arc::into_inner(open).unwrap().close();
+    let open = rig.open().await;
+    assert_eq!(open.result(&id).outcome(), Some(Outcome::Committed));
+    open.close();
 }
 
 #[tokio::test(flavor = "multi_thread")]
