@@ -96,6 +96,13 @@ pub struct Delivery {
 }
 
 impl Delivery {
+    /// What the newest evidence says that came after the outcome was settled, for operators. It changes
+    /// nothing about the answer.
+    #[must_use]
+    pub fn attached(&self) -> Option<Outcome> {
+        self.state.as_ref().and_then(|state| state.attached.last().copied())
+    }
+
     /// The caller's protocol confirmed a complete handoff. The mark rides along with a later commit;
     /// losing it loses nothing but the mark.
     pub fn confirmed(self) {

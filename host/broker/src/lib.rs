@@ -6,6 +6,7 @@
 //! nothing by going.
 
 mod ask;
+mod attest;
 mod broker;
 mod cancel;
 mod connect;
@@ -24,8 +25,10 @@ mod refuse;
 mod retry;
 mod run;
 mod ssh;
+mod unknowns;
 mod validate;
 
+pub use attest::AttestError;
 pub use broker::{Broker, CallRequest, Delivery, Parts, ReadError, StartError};
 pub use connection::{BadSchema, Binding, Connection, Declaration, Fresh, Limits, Place, ProxyBinding};
 pub use host::{Clock, Entropy, SystemClock, SystemEntropy};

@@ -34,11 +34,13 @@ pub enum ReconcileError {
     /// It is being carried out, or somebody else is asking.
     #[error("it is being carried out or reconciled right now; look again in a moment")]
     UnderWay,
-    /// Its outcome is not unknown.
+    /// Its outcome is known, and not by a person's word.
     #[error("there is nothing to reconcile: the outcome is {0}")]
     NotUnknown(Outcome),
     /// The operation declares no reconciliation.
-    #[error("the operation declares no way to ask for its fate; somebody has to look at the remote")]
+    #[error(
+        "the operation declares no way to ask for its fate; somebody has to look at the remote and attest it"
+    )]
     NotDeclared,
     /// The connection is gone or runs another module than the invocation was bound to.
     #[error(
@@ -75,7 +77,9 @@ impl From<RunError> for ReconcileError {
 
 impl Broker {
     /// Asks the remote what became of an unknown effect, through the connector's declared queries,
-    /// and answers with the record as it is afterwards: settled, or still unknown.
+    /// and answers with the record as it is afterwards: settled, or still unknown. What a person
+    /// settled may be asked about too; what is found is then attached to the record, whatever it says,
+    /// and settles nothing.
     ///
     /// # Errors
     /// When it can't be asked. Nothing changed then, except that queries may be on record.
@@ -99,7 +103,9 @@ impl Inner {
         if state.active().is_some() {
             return Err(ReconcileError::UnderWay);
         }
-        if state.outcome() != Outcome::Unknown || !state.dispatched() {
+        let unknown = state.outcome() == Outcome::Unknown && state.dispatched();
+        // A person's word is no reason not to ask; what is found then stands beside it.
+        if !unknown && !state.is_attested() {
             return Err(ReconcileError::NotUnknown(state.outcome()));
         }
         let binding = state.binding.as_ref().ok_or(ReconcileError::RecordMissing)?;
@@ -262,6 +268,8 @@ impl Run {
             }
         };
         let result = match output {
+            // The settlement that a person made stands, and so does what it brought: nothing.
+            Some(_) if self.state.settled.is_some() => ResultFacts::Nothing,
             Some(output) => self.deliverable(connection, Some(output)),
             None => ResultFacts::Nothing,
         };

@@ -197,16 +197,14 @@ impl Run {
     /// stays announced.
     pub(crate) async fn rest(&mut self, at: UnixMillis) -> Result<bool, RunError> {
         self.persist().await?;
+        let (mut gone, mut left) = (false, false);
         if at > self.inner.now() {
             self.scratch.claim = None;
             let (inner, mut cancelled) = (Arc::clone(&self.inner), self.cancelled());
             tokio::select! {
                 biased;
-                () = cancelled.wait() => {
-                    self.learn(Input::Cancelled)?;
-                    return self.persist().await.map(|()| true);
-                }
-                () = inner.stopping() => return Ok(false),
+                () = cancelled.wait() => gone = true,
+                () = inner.stopping() => left = true,
                 () = inner.clock.until(at) => {}
             }
         }
@@ -218,7 +216,12 @@ impl Run {
             self.adopted |= newest.settled != self.state.settled;
             self.state = newest;
         }
-        Ok(true)
+        if gone {
+            // Only now: losing interest in what is settled meanwhile is no event.
+            self.learn(Input::Cancelled)?;
+            self.persist().await?;
+        }
+        Ok(!left)
     }
 
     /// The effect as it was, to be sent again.

@@ -1,5 +1,6 @@
 //! Which events an input causes. The host appends them, applies them, and asks what is due.
 
+use crate::attestation::{AttestedOutcome, AttestedReason, attested};
 use crate::classify::{Judgement, Reading, judge};
 use crate::code::Code;
 use crate::contract::{Outcome, Source};
@@ -47,10 +48,10 @@ pub enum Input {
     Reconciled(Box<Judged>),
     /// A person settled it.
     Attested {
-        /// Rejected or committed.
-        outcome: Outcome,
+        /// What it settles as.
+        outcome: AttestedOutcome,
         /// Why.
-        reason: String,
+        reason: AttestedReason,
     },
     /// The host repeats the effect, not before this time.
     Repeat(UnixMillis),
@@ -117,22 +118,8 @@ pub fn propose(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
         Input::Judged(judged) => judged_effect(state, *judged),
         Input::Redirected { evidence, to } => redirected(state, *evidence, to, now),
         Input::ReadJudged(judged) => judged_read(*judged),
-        Input::Reconciled(judged) => reconciled(*judged),
-        Input::Attested { outcome, reason } => vec![
-            Event::OutcomeSettled(Settlement {
-                outcome,
-                code: match outcome {
-                    Outcome::Rejected => Some(Code::RemoteRejected),
-                    Outcome::Committed | Outcome::NotAttempted | Outcome::Unknown => None,
-                },
-                source: Source::OperatorAttested,
-                repairable: false,
-                retry_after_seconds: None,
-                http_status: None,
-                attested_reason: Some(reason),
-            }),
-            Event::ResultCommitted(ResultFacts::Nothing),
-        ],
+        Input::Reconciled(judged) => reconciled(state, *judged),
+        Input::Attested { outcome, reason } => attested(outcome, reason),
         Input::Repeat(at) => vec![Event::RetryScheduled { generation: state.next_generation(), at }],
         // Losing interest in what is over already is no event.
         Input::Cancelled => match state.standing {
@@ -327,16 +314,20 @@ fn judged_read(judged: Judged) -> Vec<Event> {
     }
 }
 
-fn reconciled(judged: Judged) -> Vec<Event> {
+/// Law 7: what is learnt late settles the record if nothing has, and is evidence otherwise.
+fn reconciled(state: &State, judged: Judged) -> Vec<Event> {
     let Judged { judgement, evidence: _, result } = judged;
-    if judgement.outcome.is_settled() {
-        let source = Source::RemoteQuery;
+    let source = Source::RemoteQuery;
+    if !judgement.outcome.is_settled() {
+        Vec::new()
+    } else if state.settled.is_some() {
+        let source_sequence = state.queries.len() as u64;
+        vec![Event::EvidenceAttached { source, source_sequence, outcome: judgement.outcome }]
+    } else {
         vec![
             Event::OutcomeSettled(Settlement { source, ..settlement(&judgement, None) }),
             Event::ResultCommitted(result),
         ]
-    } else {
-        Vec::new()
     }
 }
 

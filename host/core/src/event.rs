@@ -160,7 +160,7 @@ pub enum Event {
     EvidenceAttached {
         /// Where it came from.
         source: Source,
-        /// Its sequence there.
+        /// Its sequence there: for a query, its number among the invocation's queries, from 1 upwards.
         source_sequence: u64,
         /// What it says.
         outcome: Outcome,

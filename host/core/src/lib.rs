@@ -11,6 +11,7 @@
 mod closed;
 mod proof;
 
+pub mod attestation;
 pub mod call;
 pub mod canonical;
 pub mod ceiling;
@@ -37,6 +38,7 @@ pub mod secret;
 pub mod ssh;
 pub mod state;
 pub mod time;
+pub mod unknown;
 pub mod verdict;
 
 #[cfg(test)]

@@ -26,6 +26,13 @@ impl State {
             Event::OutcomeSettled(settlement) if !self.is_proof(settlement) => {
                 Err(IllegalEvent::Contradiction(kind))
             }
+            Event::ConnectionAttempted(_) if !self.may_ask(None) => Err(IllegalEvent::Contradiction(kind)),
+            Event::QueryExchanged(query) if !self.may_ask(Some(query.purpose)) => {
+                Err(IllegalEvent::Contradiction(kind))
+            }
+            Event::EvidenceAttached { source, .. } if !self.is_evidence(*source) => {
+                Err(IllegalEvent::Contradiction(kind))
+            }
             Event::ActionAccepted(_)
             | Event::PreflightValidated(_)
             | Event::ApprovalRequested { .. }
@@ -186,6 +193,22 @@ impl State {
             && agrees(settlement.code, settlement.outcome)
             && self.settled.is_none()
             && (!known.is_settled() || known == settlement.outcome)
+    }
+
+    /// Evidence is about an effect, and a query's is what its answer showed.
+    fn is_evidence(&self, source: Source) -> bool {
+        self.dispatched()
+            && match source {
+                Source::RemoteQuery => self.was_answered(),
+                Source::RemoteResponse | Source::TransportObserved | Source::OperatorAttested => true,
+            }
+    }
+
+    /// What is settled is asked about no more, unless it was a person who settled it: then the remote may
+    /// still be asked what became of the effect.
+    fn may_ask(&self, purpose: Option<QueryPurpose>) -> bool {
+        let asks_for_fate = purpose.is_none_or(|purpose| purpose == QueryPurpose::Reconcile);
+        self.settled.is_none() || (self.is_attested() && asks_for_fate)
     }
 
     /// Whether the newest query of a reconciliation got a complete answer of the verified origin.

@@ -2,7 +2,7 @@
 
 use crate::closed::closed_enum;
 use crate::code::OutcomeRule;
-use crate::contract::{Effect, Outcome, Stage};
+use crate::contract::{Effect, Outcome, Source, Stage};
 use crate::event::{
     Accepted, AttemptEnd, Binding, ChildFacts, CredentialUse, Dispatch, Event, EventKind, QueryFacts,
     ResultFacts, Settlement, Stop,
@@ -224,6 +224,12 @@ impl State {
         !self.attempts.is_empty()
     }
 
+    /// Whether a person settled it.
+    #[must_use]
+    pub fn is_attested(&self) -> bool {
+        self.settled.as_ref().is_some_and(|settled| settled.source == Source::OperatorAttested)
+    }
+
     /// The attempt that is under way.
     #[must_use]
     pub fn active(&self) -> Option<&Attempt> {
@@ -275,7 +281,9 @@ impl State {
             EventKind::CredentialAuthorized => from(&[Validated], Authorized),
             EventKind::ApprovalRequested => from(&[Authorized], AwaitingApproval),
             EventKind::ApprovalDecided => from(&[AwaitingApproval], Authorized),
-            EventKind::ConnectionAttempted | EventKind::QueryExchanged => from(&[Authorized, Ended], here),
+            EventKind::ConnectionAttempted | EventKind::QueryExchanged => {
+                from(&[Authorized, Ended, Stored, Delivered], here)
+            }
             EventKind::Stopped => from(&before_dispatch, Stopped),
             EventKind::CancelRequested => from(
                 &[Accepted, Validated, AwaitingApproval, Authorized, Leased, Dispatched, Answered, Ended],

@@ -1,12 +1,13 @@
 //! The protected record as an operator reads it.
 
 use super::evidence::seen;
-use super::lines::Lines;
+use super::lines::{ALARM, Lines};
 use super::time::{micros, rfc3339};
 use super::timeline::{decision, peer, short};
 use super::visible;
 use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
+use proofport_core::contract::Outcome;
 use proofport_core::diagnostic::{Diagnostic, Protected};
 use proofport_core::event::{AttemptEnd, CredentialUse, QueryFacts, ResultFacts};
 use proofport_core::evidence::{Evidence, Hop, SetupAttempt};
@@ -63,9 +64,21 @@ fn claim(lines: &mut Lines, state: &State, now: UnixMillis) {
     }
     if let Some(settled) = &state.settled {
         lines.some("attested", settled.attested_reason.as_deref().map(visible::text));
+        for said in &state.attached {
+            lines.line("evidence", late(*said, settled.outcome));
+        }
     }
     lines.some("result", state.result.as_ref().map(stored));
     lines.some("page", claim.code.map(Code::page));
+}
+
+/// What came after the settlement. It changes nothing, and somebody has to know.
+fn late(said: Outcome, settled: Outcome) -> String {
+    if said == settled {
+        format!("came later: {said}, which agrees")
+    } else {
+        format!("{ALARM}came later: {said}, which CONTRADICTS the settled outcome{ALARM:#}")
+    }
 }
 
 fn asked(lines: &mut Lines, state: &State) {
