@@ -420,7 +420,11 @@ impl Inner {
 
     /// The answer when this host failed: by the last boundary that is proved, never by where it
     /// failed.
-    async fn failed(self: &Arc<Self>, durable: Option<State>, operation: OperationName) -> Delivery {
+    pub(crate) async fn failed(
+        self: &Arc<Self>,
+        durable: Option<State>,
+        operation: OperationName,
+    ) -> Delivery {
         let Some(mut state) = durable else { return self.refusal(Code::Internal, Some(operation)) };
         let id = state.accepted.request_id;
         let now = self.now();

@@ -153,11 +153,9 @@ impl Broker {
 fn is_noted(state: &State) -> bool {
     state.cancel_requested
         || match state.standing {
-            Standing::Ended
-            | Standing::Settled
-            | Standing::Stored
-            | Standing::Delivered
-            | Standing::Stopped => true,
+            // One that rests goes on.
+            Standing::Ended => state.retry_at.is_none(),
+            Standing::Settled | Standing::Stored | Standing::Delivered | Standing::Stopped => true,
             Standing::Accepted
             | Standing::Validated
             | Standing::AwaitingApproval

@@ -107,6 +107,7 @@ impl Run {
                     redirect_origins: connection.redirect_origins.clone(),
                     ssh_hosts: connection.ssh_hosts().to_vec(),
                     retries: connection.retries,
+                    ways: Some(connection.ways()),
                 }))
             }
             Err(fault) => refuse::fault(&fault),

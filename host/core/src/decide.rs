@@ -360,6 +360,8 @@ fn recovered(state: &State) -> Vec<Event> {
         })],
         (None, Standing::Settled) => vec![Event::ResultCommitted(ResultFacts::Nothing)],
         (None, Standing::Leased) if state.dispatched() => refuse(state, interrupted(state)),
+        // What was announced for later is the next host's no more: whoever asks may have it sent.
+        (None, Standing::Ended) if state.retry_at.is_some() => refuse(state, interrupted(state)),
         (None, Standing::Ended) => settled_by_attempts(state),
         (None, Standing::Accepted | Standing::Validated | Standing::Authorized | Standing::Leased) => {
             vec![Event::Stopped(interrupted(state))]

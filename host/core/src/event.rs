@@ -297,6 +297,10 @@ pub struct Binding {
     /// How often the host may repeat the effect by itself; none: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<RetryBudget>,
+    /// Digest of how its requests get there: the credentials' modes and places, proxy and jump host. None in
+    /// records from before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ways: Option<Digest>,
 }
 
 /// Which credential is used, and how. No part of its value.

@@ -81,12 +81,20 @@ impl State {
             return Err(IllegalEvent::StaleGeneration(kind));
         }
         let end = self.attempts.last().and_then(|last| last.end.as_ref());
-        let redirected = end.is_some_and(|end| end.redirected.is_some());
+        let redirected = self.may_be_sent_on() && end.is_some_and(|end| end.redirected.is_some());
         if redirected || retry::permitted(self, at).is_ok() {
             Ok(())
         } else {
             Err(IllegalEvent::Contradiction(kind))
         }
+    }
+
+    /// Whether nothing that was sent before may have been carried out where it was sent: another origin knows
+    /// nothing of that.
+    #[must_use]
+    pub fn may_be_sent_on(&self) -> bool {
+        let ended = self.attempts.iter().filter(|attempt| attempt.end.is_some());
+        ended.map(crate::state::Attempt::outcome).all(|outcome| outcome == Outcome::Rejected)
     }
 
     fn check_dispatch(&self, dispatch: &Dispatch) -> Result<(), IllegalEvent> {
@@ -112,14 +120,25 @@ impl State {
             }
             (Outcome::Unknown, Some(Repeat::None | Repeat::Conditional) | None) => false,
         };
-        permitted
-            && first.key == dispatch.key
-            && (first.request == dispatch.request || self.may_follow(dispatch))
+        // What an SSH server has done only it knows, and a name may lead to several.
+        let exec = self
+            .attempts
+            .iter()
+            .any(|attempt| attempt.end.as_ref().is_some_and(|end| end.evidence.ssh().is_some()));
+        let same_machine = !exec || self.outcome() != Outcome::Unknown || first.peer == dispatch.peer;
+        let bytes = match &dispatch.follows {
+            Some(_) => self.may_follow(dispatch),
+            None => first.request == dispatch.request,
+        };
+        permitted && same_machine && first.key == dispatch.key && bytes
     }
 
     /// A followed redirect goes where the attempt before was sent on to, and where the connection lets it.
     /// A redirect of what may have been a second copy says nothing of the first.
     fn may_follow(&self, dispatch: &Dispatch) -> bool {
+        if !self.may_be_sent_on() {
+            return false;
+        }
         let end = self.attempts.last().and_then(|last| last.end.as_ref());
         let once = |end: &&AttemptEnd| end.evidence.http().is_some_and(|http| !http.may_be_repeated);
         let redirected = end.filter(once).and_then(|end| end.redirected.as_ref());

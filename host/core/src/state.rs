@@ -320,8 +320,10 @@ impl State {
             Event::Stopped(stop) => self.stopped = Some(stop.clone()),
             Event::CancelRequested => {
                 self.cancel_requested = true;
-                // Nobody waits for what is not sent yet.
-                self.retry_at = None;
+                // Nobody waits for a repeat that is not sent yet.
+                if self.outcome() == Outcome::Unknown {
+                    self.retry_at = None;
+                }
             }
             Event::LeaseTaken { generation, until } => {
                 self.lease = Some(Lease { generation: *generation, until: *until });

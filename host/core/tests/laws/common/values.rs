@@ -85,6 +85,7 @@ pub(crate) fn binding(contract: Contract) -> Binding {
         redirect_origins: vec![elsewhere()],
         ssh_hosts: Vec::new(),
         retries: None,
+        ways: None,
     }
 }
 
