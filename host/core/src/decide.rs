@@ -1,13 +1,15 @@
 //! Which events an input causes. The host appends them, applies them, and asks what is due.
 
+use crate::batch::ChildJudgement;
+use crate::canonical::canonical;
 use crate::classify::{Judgement, Reading, judge};
 use crate::code::Code;
 use crate::contract::{Outcome, Source};
 use crate::digest::Digest;
 use crate::event::KeyUse;
 use crate::event::{
-    AttemptEnd, Binding, CredentialUse, Dispatch, Event, QueryFacts, ResultFacts, Settlement, Stop,
-    StopDetail,
+    AttemptEnd, Binding, ChildFacts, CredentialUse, Dispatch, Event, QueryFacts, ResultFacts, Settlement,
+    Stop, StopDetail,
 };
 use crate::evidence::{Cause, Evidence, HttpEvidence, PeerIdentity, SetupAttempt};
 use crate::origin::Origin;
@@ -115,7 +117,7 @@ pub fn propose(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
         Input::Judged(judged) => judged_effect(state, *judged),
         Input::Redirected { evidence, to } => redirected(state, *evidence, to, now),
         Input::ReadJudged(judged) => judged_read(*judged),
-        Input::Reconciled(judged) => reconciled(*judged),
+        Input::Reconciled(judged) => reconciled(state, *judged),
         Input::Attested { outcome, reason } => vec![
             Event::OutcomeSettled(Settlement {
                 outcome,
@@ -186,6 +188,7 @@ fn refuse(state: &State, stop: Stop) -> Vec<Event> {
         above_ceiling: false,
         connector_fault: None,
         redirected: None,
+        unmatched_children: 0,
     }));
     events.extend(settled_by_attempts(state));
     events
@@ -272,6 +275,7 @@ fn redirected(state: &State, evidence: HttpEvidence, to: Origin, now: UnixMillis
             above_ceiling: false,
             connector_fault: None,
             redirected: Some(to),
+            unmatched_children: 0,
         }),
         Event::RetryScheduled { generation: state.next_generation(), at: now },
     ]
@@ -289,12 +293,14 @@ fn judged_effect(state: &State, judged: Judged) -> Vec<Event> {
         above_ceiling: judgement.above_ceiling,
         connector_fault: judgement.connector_fault.clone(),
         redirected: None,
+        unmatched_children: judgement.unmatched_children,
     })];
+    events.extend(told_of_children(state, &judgement, Some(attempt.dispatch.generation), judgement.source));
     if let Some(id) = &judgement.job {
         events.push(Event::JobAccepted { id: id.clone() });
     }
     let earlier = state.attempts.iter().filter(|a| a.end.is_some()).map(crate::state::Attempt::outcome);
-    let outcome = Outcome::aggregate(earlier.chain([judgement.outcome]));
+    let outcome = Outcome::aggregate(earlier.chain(state.taken_over()).chain([judgement.outcome]));
     // An earlier unknown stays unknown under a later refusal (law 3).
     if outcome.is_settled() && outcome == judgement.outcome {
         events.push(Event::OutcomeSettled(settlement(&judgement, Some(&evidence))));
@@ -321,17 +327,40 @@ fn judged_read(judged: Judged) -> Vec<Event> {
     }
 }
 
-fn reconciled(judged: Judged) -> Vec<Event> {
+fn reconciled(state: &State, judged: Judged) -> Vec<Event> {
     let Judged { judgement, evidence: _, result } = judged;
-    if judgement.outcome.is_settled() {
-        let source = Source::RemoteQuery;
-        vec![
-            Event::OutcomeSettled(Settlement { source, ..settlement(&judgement, None) }),
-            Event::ResultCommitted(result),
-        ]
-    } else {
-        Vec::new()
+    let source = Source::RemoteQuery;
+    let mut events = told_of_children(state, &judgement, None, source);
+    // A batch that is settled may have children that are not; what settled it stays.
+    let of_children = state.settled.is_some() && state.is_batch();
+    if judgement.outcome.is_settled() && !of_children {
+        events.push(Event::OutcomeSettled(Settlement { source, ..settlement(&judgement, None) }));
+        events.push(Event::ResultCommitted(result));
     }
+    events
+}
+
+/// What a judgement says of single children.
+fn told_of_children(
+    state: &State,
+    judgement: &Judgement,
+    generation: Option<u32>,
+    source: Source,
+) -> Vec<Event> {
+    let id = |index: u32| state.binding.as_ref()?.children.get(usize::try_from(index).ok()?).cloned();
+    let child = |child: &ChildJudgement| {
+        Some(Event::ChildSettled(ChildFacts {
+            index: child.index,
+            id: id(child.index)?,
+            generation,
+            outcome: child.outcome,
+            code: child.code,
+            source,
+            repairable: child.repairable,
+            output: child.output.as_ref().map(|output| Digest::of_bytes(canonical(output).as_bytes())),
+        }))
+    };
+    judgement.children.iter().filter_map(child).collect()
 }
 
 fn settlement(judgement: &Judgement, evidence: Option<&Evidence>) -> Settlement {
@@ -359,6 +388,7 @@ fn recovered(state: &State) -> Vec<Event> {
             above_ceiling: false,
             connector_fault: None,
             redirected: None,
+            unmatched_children: 0,
         })],
         (None, Standing::Settled) => vec![Event::ResultCommitted(ResultFacts::Nothing)],
         (None, Standing::Leased) if state.dispatched() => refuse(state, interrupted(state)),

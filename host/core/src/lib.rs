@@ -11,6 +11,7 @@
 mod closed;
 mod proof;
 
+pub mod batch;
 pub mod call;
 pub mod canonical;
 pub mod ceiling;

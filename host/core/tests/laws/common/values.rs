@@ -1,5 +1,6 @@
 //! Plain values.
 
+use proofport_core::batch::ChildId;
 use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
 use proofport_core::contract::{
@@ -13,7 +14,7 @@ use proofport_core::event::{
 use proofport_core::evidence::{Cause, Completion, Hop, HttpEvidence, PeerIdentity, SetupAttempt};
 use proofport_core::exchange::SshExit;
 use proofport_core::id::{IdempotencyKey, Name, OperationName, RequestId};
-use proofport_core::manifest::{Contract, Reconcile};
+use proofport_core::manifest::{Batch, BatchMode, Contract, Reconcile};
 use proofport_core::origin::Origin;
 use proofport_core::ssh::{SshEvidence, StreamSeen};
 use proofport_core::time::UnixMillis;
@@ -69,10 +70,23 @@ pub(crate) fn accepted() -> Event {
         input: digest(1),
         call_key: None,
         at: START,
+        continues: None,
     }))
 }
 
+/// A contract whose requests carry up to three children.
+pub(crate) fn batch(mode: BatchMode, contract: Contract) -> Contract {
+    let batch = Batch { items: "/items".to_owned(), child_id: "/id".to_owned(), mode, max: 3 };
+    Contract { batch: Some(batch), ..contract }
+}
+
+pub(crate) fn child_id(text: &str) -> ChildId {
+    ChildId::parse(text).unwrap()
+}
+
+/// A batch is bound to three children.
 pub(crate) fn binding(contract: Contract) -> Binding {
+    let children = contract.batch.iter().flat_map(|_| ["a", "b", "c"].map(child_id)).collect();
     Binding {
         intent: digest(2),
         connector: digest(3),
@@ -82,6 +96,7 @@ pub(crate) fn binding(contract: Contract) -> Binding {
         contract,
         redirect_origins: vec![elsewhere()],
         ssh_hosts: Vec::new(),
+        children,
     }
 }
 
@@ -200,6 +215,7 @@ pub(crate) fn end(generation: u32, outcome: Outcome) -> AttemptEnd {
         above_ceiling: false,
         connector_fault: None,
         redirected: None,
+        unmatched_children: 0,
     }
 }
 
