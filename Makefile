@@ -15,13 +15,14 @@ setup: wasm servers $(VENV)/.done ## what the build and the tests need beyond Ru
 wasm:
 	@if command -v rustup >/dev/null; then rustup target add wasm32-wasip2 2>/dev/null; fi
 
-# Other people's intermediaries and OpenSSH's server, from Debian. The tests run their own; no service of the
-# system's is started or enabled, and one that was there before is left alone.
+# Other people's intermediaries, OpenSSH's server and what lays a network cable, from Debian. The tests run
+# their own; no service of the system's is started or enabled, and one that was there before is left alone.
 servers:
 	@export PATH="$$PATH:/usr/sbin:/usr/local/sbin" DEBIAN_FRONTEND=noninteractive; missing=(); \
-	for program in squid nginx sshd; do command -v $$program >/dev/null || missing+=($$program); done; \
+	for program in squid nginx sshd ip; do command -v $$program >/dev/null || missing+=($$program); done; \
 	if (( $${#missing[@]} == 0 )); then exit 0; fi; \
 	packages="$${missing[*]/#nginx/nginx-light}"; packages="$${packages/sshd/openssh-server openssh-client}"; \
+	packages="$${packages/%ip/iproute2}"; \
 	if (( EUID != 0 )); then \
 		echo "The tests need $${missing[*]}. As root: apt-get install --no-install-recommends $$packages" >&2; \
 		exit 1; \
@@ -35,6 +36,7 @@ servers:
 	apt-get update -qq; \
 	apt-get install -y -qq --no-install-recommends $$packages </dev/null; \
 	for service in "$${missing[@]/#sshd/ssh}"; do \
+		if [[ $$service == ip ]]; then continue; fi; \
 		if command -v systemctl >/dev/null; then systemctl --quiet disable $$service; fi; \
 		if command -v update-rc.d >/dev/null; then update-rc.d $$service disable; fi; \
 		if [[ -e /etc/init.d/$$service ]]; then /etc/init.d/$$service stop >/dev/null 2>&1 || true; fi; \

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
             workspace: root.to_path_buf(),
             target_dir: target_dir.clone(),
             guests: Guests::Packages(vec![
+                "proofport-connector-aws".into(),
                 "proofport-connector-stripe".into(),
                 "proofport-example-charges".into(),
                 "proofport-connector-ssh-run".into(),

@@ -8,15 +8,20 @@
 )]
 
 pub mod bench;
+pub mod cable;
 pub mod canary;
 pub mod evidence;
 pub mod guests;
 pub mod killpoint;
 pub mod localstripe;
+pub mod moto;
 pub mod nginx;
 pub mod peer;
 pub mod plain_http;
+pub mod program;
+pub mod python;
 pub mod read_then_die;
 pub mod rig;
 pub mod squid;
+pub mod ssh_peer;
 pub mod sshd;

@@ -21,25 +21,19 @@
 //! - Errors have a `type` and a `message`, and a `code` only when a card was declined.
 
 use crate::plain_http::exchange;
-use rustix::process::{Pid, Signal, kill_process};
+use crate::python::{Program, PythonServer, StartError};
 use serde_json::Value;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
+use std::io;
+use std::net::SocketAddr;
 
 /// A key that it takes.
 pub const KEY: &str = "sk_test_localstripe";
 
-/// How long it may take to start, in seconds.
-const START_SECONDS: u64 = 60;
-
 /// Runs the server as its own program does, but keeps its state in memory (it would write to one file
 /// in the system's temporary folder, shared by all that run), and ends with the process that started it.
-const PROGRAM: &str = r"
+const PROGRAM: Program = Program {
+    name: "localstripe",
+    text: r"
 import os, sys, threading
 from localstripe import resources, server
 
@@ -51,44 +45,13 @@ def end_with_parent():
 
 threading.Thread(target=end_with_parent, daemon=True).start()
 server.start()
-";
+",
+    arguments: &["--from-scratch", "--port", "0"],
+    before_port: "http://[::]:",
+};
 
 /// The running server; it ends when dropped.
-pub struct LocalStripe {
-    child: Child,
-    port: u16,
-}
-
-/// Why there is no server.
-#[derive(Debug)]
-pub enum StartError {
-    /// The Python environment is missing.
-    NotSetUp(PathBuf),
-    /// It ended or said nothing; what it wrote to standard error.
-    Failed(String),
-    /// Something failed on our side.
-    Io(io::Error),
-}
-
-impl std::fmt::Display for StartError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NotSetUp(python) => {
-                write!(f, "localstripe is not set up ({} is missing): run make setup", python.display())
-            }
-            Self::Failed(said) => write!(f, "localstripe did not start: {said}"),
-            Self::Io(error) => write!(f, "localstripe could not be run: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
-
-impl From<io::Error> for StartError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
+pub struct LocalStripe(PythonServer);
 
 impl LocalStripe {
     /// A server with nothing in it, on a free port, ready for requests.
@@ -96,69 +59,49 @@ impl LocalStripe {
     /// # Errors
     /// See [`StartError`].
     pub fn start() -> Result<Self, StartError> {
-        let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.venv/bin/python");
-        if !python.exists() {
-            return Err(StartError::NotSetUp(python));
-        }
-        let mut said = tempfile::tempfile()?;
-        let mut child = Command::new(python)
-            .args(["-c", PROGRAM, "--from-scratch", "--port", "0"])
-            .env("PYTHONUNBUFFERED", "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(said.try_clone()?)
-            .spawn()?;
-        let port = child.stdout.take().and_then(announced_port);
-        // From here on dropping it ends the process.
-        let server = Self { child, port: port.unwrap_or_default() };
-        if port.is_none() {
-            drop(server);
-            return Err(StartError::Failed(read_all(&mut said)?));
-        }
-        Ok(server)
+        PythonServer::start(&PROGRAM).map(Self)
     }
 
-    /// Its port on the loopback addresses.
+    /// See [`PythonServer::port`].
     #[must_use]
     pub const fn port(&self) -> u16 {
-        self.port
+        self.0.port()
     }
 
-    /// Where it listens.
+    /// See [`PythonServer::address`].
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.port).into()
+        self.0.address()
     }
 
-    /// Its origin, as a connection spells it.
+    /// See [`PythonServer::origin`].
     #[must_use]
     pub fn origin(&self) -> String {
-        format!("http://{}", self.address())
+        self.0.origin()
     }
 
-    /// Stops it for good: its port refuses connections afterwards.
+    /// See [`PythonServer::stop`].
     ///
     /// # Errors
     /// When it can't be killed.
     pub fn stop(&mut self) -> io::Result<()> {
-        self.child.kill()?;
-        self.child.wait().map(drop)
+        self.0.stop()
     }
 
-    /// Suspends it: the system still accepts connections for it, and nothing reads them.
+    /// See [`PythonServer::freeze`].
     ///
     /// # Errors
     /// When it has ended.
     pub fn freeze(&self) -> io::Result<()> {
-        self.signal(Signal::STOP)
+        self.0.freeze()
     }
 
-    /// Lets it go on.
+    /// See [`PythonServer::thaw`].
     ///
     /// # Errors
     /// When it has ended.
     pub fn thaw(&self) -> io::Result<()> {
-        self.signal(Signal::CONT)
+        self.0.thaw()
     }
 
     /// Asks it directly, past everything that is tested: status and body. `form` makes it a POST.
@@ -194,40 +137,4 @@ impl LocalStripe {
         let (_, list) = self.ask(&format!("/v1/{resource}?limit=1"), None)?;
         list["total_count"].as_u64().ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
-
-    fn signal(&self, signal: Signal) -> io::Result<()> {
-        let id = i32::try_from(self.child.id()).map_err(io::Error::other)?;
-        let id = Pid::from_raw(id).ok_or(io::ErrorKind::NotFound)?;
-        kill_process(id, signal).map_err(io::Error::from)
-    }
-}
-
-impl Drop for LocalStripe {
-    fn drop(&mut self) {
-        // Where it has already ended, there is nothing left to do.
-        self.stop().ok();
-    }
-}
-
-/// Waits for the line that says where it listens, which it prints once it does.
-fn announced_port(stdout: impl Read + Send + 'static) -> Option<u16> {
-    let (send, receive) = mpsc::channel();
-    std::thread::spawn(move || {
-        // Read to the end, so that it never waits for a reader.
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            let port =
-                line.split("http://[::]:").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
-            if let Some(port) = port {
-                send.send(port).ok();
-            }
-        }
-    });
-    receive.recv_timeout(Duration::from_secs(START_SECONDS)).ok()
-}
-
-fn read_all(file: &mut File) -> io::Result<String> {
-    let mut text = String::new();
-    file.rewind()?;
-    file.read_to_string(&mut text)?;
-    Ok(text)
 }

@@ -1,14 +1,15 @@
 //! OpenSSH's own server, unprivileged on loopback, with keys of its own: whoever runs the tests logs in to
-//! their own account.
+//! their own account, or root to one that exists for this server alone.
 
 // A server that can't be started fails the test that wanted it.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
 const SSHD: &str = "/usr/sbin/sshd";
@@ -20,9 +21,35 @@ const MOST_PORTS: usize = 10;
 /// A server, its keys and a folder for the test's files; all of it ends with this.
 pub struct Sshd {
     folder: TempDir,
+    place: Place,
+    /// More lines of its configuration.
+    more: String,
     port: u16,
     child: Option<Child>,
+    /// Whether the account is [`ACCOUNT`].
+    apart: bool,
+    log: Arc<Mutex<Vec<String>>>,
 }
+
+/// Where a server listens.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// A process whose network it is in; none: this one's.
+    pub network: Option<u32>,
+}
+
+impl Place {
+    /// Loopback.
+    pub const HERE: Self = Self { address: Ipv4Addr::LOCALHOST, network: None };
+}
+
+/// An account that only this server knows.
+const ACCOUNT: &str = "proofport";
+
+/// Its number.
+const ACCOUNT_ID: u32 = 27_182;
 
 impl Sshd {
     /// A server that admits the key [`user_key`](Self::user_key).
@@ -31,14 +58,43 @@ impl Sshd {
     /// When there is no OpenSSH, or it does not start.
     #[must_use]
     pub fn start() -> Self {
+        Self::at(Place::HERE, "")
+    }
+
+    /// The same with an account that is not root's: to a command of root's, sshd passes no signal on. Root
+    /// gets a server that sees another list of accounts; anybody else is such an account.
+    ///
+    /// # Panics
+    /// When there is no OpenSSH, or it does not start.
+    #[must_use]
+    pub fn start_apart() -> Self {
+        Self::start_in(Place::HERE, "", rustix::process::getuid().is_root())
+    }
+
+    /// The same somewhere, with more lines of configuration. Of two lines about one thing, sshd takes
+    /// these (sshd_config(5)).
+    ///
+    /// # Panics
+    /// When there is no OpenSSH, or it does not start.
+    #[must_use]
+    pub fn at(place: Place, more: &str) -> Self {
+        Self::start_in(place, more, false)
+    }
+
+    fn start_in(place: Place, more: &str, apart: bool) -> Self {
         assert!(Path::new(SSHD).exists(), "{SSHD} is missing: `make setup` installs openssh-server");
         if rustix::process::getuid().is_root() {
             fs::create_dir_all("/run/sshd").unwrap();
         }
-        let mut sshd = Self { folder: tempfile::tempdir().unwrap(), port: 0, child: None };
+        let folder = tempfile::tempdir().unwrap();
+        let (more, log) = (more.to_owned(), Arc::default());
+        let mut sshd = Self { folder, place, more, port: 0, child: None, apart, log };
         sshd.key("host", "");
         let admitted = sshd.key("user", "");
-        fs::write(sshd.path("authorized"), admitted).unwrap();
+        sshd.admit(&admitted);
+        if apart {
+            sshd.make_account();
+        }
         for _ in 0..MOST_PORTS {
             sshd.port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
             if sshd.listen() {
@@ -46,6 +102,46 @@ impl Sshd {
             }
         }
         panic!("no free port for sshd");
+    }
+
+    /// Admits what these lines of `authorized_keys` say, from the next login on.
+    ///
+    /// # Panics
+    /// When they can't be written.
+    pub fn admit(&self, lines: &str) {
+        fs::write(self.path("authorized"), lines).unwrap();
+    }
+
+    /// Starts it again with these lines of configuration in place of those that it had.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn reconfigure(&mut self, more: &str) {
+        self.kill();
+        more.clone_into(&mut self.more);
+        self.restart();
+    }
+
+    /// Starts it again with another host key.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn change_host_key(&mut self) {
+        self.kill();
+        for file in ["host", "host.pub"] {
+            fs::remove_file(self.path(file)).unwrap();
+        }
+        self.key("host", "");
+        self.restart();
+    }
+
+    /// How many lines of its log have this in them. The log of what has just happened may be on its way.
+    ///
+    /// # Panics
+    /// When a reader of the log panicked.
+    #[must_use]
+    pub fn logged(&self, part: &str) -> usize {
+        self.log.lock().unwrap().iter().filter(|line| line.contains(part)).count()
     }
 
     /// Starts it again where it was, after [`kill`](Self::kill).
@@ -65,10 +161,26 @@ impl Sshd {
         let _ = child.wait();
     }
 
+    /// Whether it serves any connection.
+    #[must_use]
+    pub fn is_serving(&self) -> bool {
+        self.child.as_ref().is_some_and(|child| !children(child.id()).is_empty())
+    }
+
     /// A file of the test's.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// Makes a file or folder the account's.
+    ///
+    /// # Panics
+    /// When it can't be.
+    pub fn give(&self, path: &Path) {
+        if self.apart {
+            std::os::unix::fs::chown(path, Some(ACCOUNT_ID), Some(ACCOUNT_ID)).unwrap();
+        }
     }
 
     /// Where it listens.
@@ -83,14 +195,29 @@ impl Sshd {
     /// When this user has no name.
     #[must_use]
     pub fn account(&self) -> String {
+        if self.apart {
+            return format!("{ACCOUNT}@127.0.0.1:{}", self.port);
+        }
         let id = Command::new("/usr/bin/id").arg("-un").output().unwrap();
-        format!("{}@127.0.0.1:{}", String::from_utf8(id.stdout).unwrap().trim(), self.port)
+        format!("{}@{}", String::from_utf8(id.stdout).unwrap().trim(), self.socket())
     }
 
     /// Where a secret for it may go.
     #[must_use]
     pub fn destination(&self) -> String {
-        format!("ssh://127.0.0.1:{}", self.port)
+        format!("ssh://{}", self.socket())
+    }
+
+    /// Address and port.
+    #[must_use]
+    pub fn socket(&self) -> String {
+        format!("{}:{}", self.place.address, self.port)
+    }
+
+    /// Its address.
+    #[must_use]
+    pub const fn address(&self) -> Ipv4Addr {
+        self.place.address
     }
 
     /// The line of its host key.
@@ -129,11 +256,20 @@ impl Sshd {
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     }
 
+    /// The account's home is the test's folder, and everything in it that is not the server's is its own.
+    fn make_account(&self) {
+        let home = self.path("");
+        let entry = format!("{ACCOUNT}:x:{ACCOUNT_ID}:{ACCOUNT_ID}::{}:/bin/sh\n", home.display());
+        fs::write(self.path("passwd"), fs::read_to_string("/etc/passwd").unwrap() + &entry).unwrap();
+        std::os::unix::fs::chown(&home, Some(ACCOUNT_ID), Some(ACCOUNT_ID)).unwrap();
+    }
+
     fn listen(&mut self) -> bool {
         let at = |file: &str| self.path(file).display().to_string();
         let lines = [
+            self.more.clone(),
             format!("Port {}", self.port),
-            "ListenAddress 127.0.0.1".to_owned(),
+            format!("ListenAddress {}", self.place.address),
             format!("HostKey {}", at("host")),
             format!("AuthorizedKeysFile {}", at("authorized")),
             "PidFile none".to_owned(),
@@ -146,7 +282,22 @@ impl Sshd {
             "LogLevel INFO".to_owned(),
         ];
         fs::write(self.path("config"), lines.join("\n") + "\n").unwrap();
-        let mut child = Command::new(SSHD)
+        let mut command = match self.place.network {
+            // Mounts of its own, so that nobody else ever sees the account.
+            None if self.apart => {
+                let mut apart = Command::new("/usr/bin/unshare");
+                let script = "mount --bind \"$1\" /etc/passwd && shift && exec \"$@\"";
+                apart.args(["--mount", "sh", "-c", script, "sh", &at("passwd"), SSHD]);
+                apart
+            }
+            None => Command::new(SSHD),
+            Some(process) => {
+                let mut enter = Command::new("/usr/bin/nsenter");
+                enter.args(["--net", "--target", &process.to_string(), "--", SSHD]);
+                enter
+            }
+        };
+        let mut child = command
             .args(["-D", "-e", "-f", &at("config")])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -161,7 +312,8 @@ impl Sshd {
             listens
         });
         if listens {
-            std::thread::spawn(move || log.for_each(drop));
+            let kept = Arc::clone(&self.log);
+            std::thread::spawn(move || log.for_each(|line| kept.lock().unwrap().push(line)));
             self.child = Some(child);
         } else {
             let _ = child.wait();
@@ -183,9 +335,12 @@ fn below(pid: u32) -> Vec<u32> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     if name.trim_end().starts_with("sshd") {
         found.push(pid);
-        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-        let children = children.split_ascii_whitespace().filter_map(|child| child.parse().ok());
-        found.extend(children.flat_map(below));
+        found.extend(children(pid).into_iter().flat_map(below));
     }
     found
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    children.split_ascii_whitespace().filter_map(|child| child.parse().ok()).collect()
 }

@@ -75,10 +75,15 @@ impl Run {
 }
 
 fn sent(step: Step, role: Role, line: &str) -> Send {
+    sent_with("api_key", step, role, line)
+}
+
+/// The request that a step sends, with the credential of this slot.
+fn sent_with(slot: &str, step: Step, role: Role, line: &str) -> Send {
     let Step::Send(send) = step else { panic!("{step:?}") };
     let Request::Http(request) = &send.request else { panic!("{:?}", send.request) };
     assert_eq!((send.role, format!("{} {}", request.method, request.path.as_str())), (role, line.to_owned()));
-    assert_eq!(request.credential, Some(Name::parse("api_key").unwrap()));
+    assert_eq!(request.credential, Some(Name::parse(slot).unwrap()));
     send
 }
 
@@ -96,6 +101,7 @@ fn ended(send: &Send, status: u32, stdout: &str, stderr: &str) -> Vec<Exchange> 
         exit: SshExit::Status(status),
         stdout: stdout.as_bytes().to_vec(),
         stderr: stderr.as_bytes().to_vec(),
+        stored: None,
     };
     vec![Exchange { role: send.role, request: send.request.clone(), response: Response::Ssh(response) }]
 }
@@ -159,6 +165,69 @@ async fn stripe_runs_in_the_sandbox() {
     check(step, Outcome::Committed, true, Reason::Present, Some(&output));
     let step = run.reconcile(&effect, &answered(&query, 200, r#"{"data":[],"has_more":false}"#)).await;
     check(step, Outcome::Rejected, false, Reason::Absent, None);
+}
+
+#[tokio::test]
+async fn aws_runs_in_the_sandbox() {
+    let package = "proofport-connector-aws";
+    let sqs = json!({ "sqs": { "queues_at": "https://sqs.example/1" } });
+    let entries = json!([{ "id": "a", "message": "1" }, { "id": "b", "message": "2" }]);
+    let input = json!({ "queue": "orders", "entries": entries });
+    let run = Run::under(package, "sqs_send_batch", &input, &sqs).await;
+    let effect = sent_with("access_key", run.next(&[]).await, Role::Effect, "POST /");
+    let answer = json!({
+        "Successful": [{ "Id": "a", "MessageId": "m-1" }],
+        "Failed": [{ "Id": "b", "SenderFault": true, "Code": "InvalidMessageContents" }],
+    });
+    let Step::Settle(verdict) = run.next(&answered(&effect, 200, &answer.to_string())).await else {
+        panic!("it goes on")
+    };
+    assert_eq!((verdict.outcome, verdict.reason), (Outcome::Committed, Reason::Partial));
+    let children: Vec<_> =
+        verdict.children.iter().map(|child| (child.index, child.id.as_str(), child.outcome)).collect();
+    assert_eq!(children, [(0, "a", Outcome::Committed), (1, "b", Outcome::Rejected)]);
+
+    let s3 = json!({ "s3": { "bucket": "reports" } });
+    let input = json!({ "key": "a/b", "content": "x" });
+    let run = Run::under(package, "s3_create_object", &input, &s3).await;
+    let effect = sent_with("access_key", run.next(&[]).await, Role::Effect, "PUT /reports/a/b");
+    let refused = "<Error><Code>PreconditionFailed</Code><Message>prose</Message></Error>";
+    let code = json!({ "code": "PreconditionFailed" });
+    let step = run.next(&answered(&effect, 412, refused)).await;
+    check(step, Outcome::Rejected, false, Reason::PreconditionFailed, Some(&code));
+    let query = sent_with("access_key", run.reconcile(&effect, &[]).await, Role::Query, "HEAD /reports/a/b");
+    let step = run.reconcile(&effect, &answered(&query, 404, "")).await;
+    check(step, Outcome::Unknown, false, Reason::NotFound, None);
+
+    let input = json!({ "image_id": "ami-12345678", "instance_type": "t3.micro", "count": 1 });
+    let run = Run::under(package, "ec2_run_instances", &input, &json!({ "ec2": {} })).await;
+    let effect = sent_with("access_key", run.next(&[]).await, Role::Effect, "POST /");
+    let instance = |token: &str| {
+        format!(
+            "<instancesSet><item><instanceId>i-12345678</instanceId><imageId>ami-12345678</imageId>\
+             <instanceState><name>pending</name></instanceState><instanceType>t3.micro</instanceType>\
+             <clientToken>{token}</clientToken></item></instancesSet>"
+        )
+    };
+    let token = run.call.idempotency_key.as_ref().unwrap().as_str();
+    let output = json!({ "instances": [{
+        "instance_id": "i-12345678", "state": "pending", "instance_type": "t3.micro", "image_id": "ami-12345678",
+    }] });
+    let answer = format!("<RunInstancesResponse>{}</RunInstancesResponse>", instance(token));
+    let step = run.next(&answered(&effect, 200, &answer)).await;
+    check(step, Outcome::Committed, true, Reason::Done, Some(&output));
+    let line = format!(
+        "GET /?Action=DescribeInstances&Version=2016-11-15&Filter.1.Name=client-token&Filter.1.Value.1={token}"
+    );
+    let query = sent_with("access_key", run.reconcile(&effect, &[]).await, Role::Query, &line);
+    let described = |token: &str| {
+        let set = format!("<reservationSet><item>{}</item></reservationSet>", instance(token));
+        format!("<DescribeInstancesResponse>{set}</DescribeInstancesResponse>")
+    };
+    let step = run.reconcile(&effect, &answered(&query, 200, &described(token))).await;
+    check(step, Outcome::Committed, true, Reason::Present, Some(&output));
+    let step = run.reconcile(&effect, &answered(&query, 200, &described("other"))).await;
+    check(step, Outcome::Unknown, false, Reason::NotFound, None);
 }
 
 #[tokio::test]

@@ -64,11 +64,15 @@ fn permitted(package: &Package, root: &Path) -> BTreeSet<&'static str> {
         "host/broker" => &BELOW_BROKER,
         "host/gateway" => &BELOW_GATEWAY,
         "host/cli" => &[CORE, "proofport-gateway"],
+        "sdk/testkit" => &["proofport-sdk"],
         // Guests know the world, not the host.
         other if other.starts_with("connectors/") || other.starts_with("examples/") => &["proofport-sdk"],
+        // Whole disks lose their power below the journal alone, so that this needs no sandbox to build.
+        "tests/power-loss" => &[CORE, "proofport-journal"],
         // The tests see everything but the program, which they run.
         "tests" => &[
             CORE,
+            "proofport-power-loss",
             "proofport-journal",
             "proofport-vault",
             "proofport-egress",
@@ -122,11 +126,16 @@ fn dependencies_point_down_only() {
                 beyond.push(format!("{} → {name}", package.name));
             }
         }
-        // Guests that tests need are built by the builder, and nothing else is needed for a build.
+        // Guests that tests need are built by the builder, and guests are tested by the kit; nothing else
+        // is needed for a build.
+        let guest = ["connectors", "examples"]
+            .iter()
+            .any(|folder| package.manifest_path.as_std_path().starts_with(root.join(folder)));
         for kind in [DependencyKind::Build, DependencyKind::Development] {
             for name in dependencies(package, kind).intersection(&ours) {
                 let helper = *name == "proofport-guest-build" && package.name.as_str() != CORE;
-                if !helper && !may.contains(name) {
+                let kit = *name == "proofport-testkit" && kind == DependencyKind::Development && guest;
+                if !helper && !kit && !may.contains(name) {
                     beyond.push(format!("{} → {name} ({kind})", package.name));
                 }
             }

@@ -118,6 +118,8 @@ fn ends() -> Vec<(&'static str, &'static str, End)> {
         ("download", "export", Passes(refuses)),
         ("effect-in-read", "look", breach(Breach::EffectInRead)),
         ("effect-in-reconcile", "act", Passes(settles)),
+        ("exec", "run", Passes(refuses)),
+        ("exec", "look", Passes(refuses)),
         ("exits", "act", Trap("ended itself", "")),
         ("free-text-failure", "act", breach(Breach::InvalidManifest(free_text))),
         ("gigabyte-output", "act", End::Fault(Fault::OutputLimit)),
@@ -160,6 +162,7 @@ fn ends() -> Vec<(&'static str, &'static str, End)> {
         ("contracts", "expired", Passes(settles)),
         ("contracts", "conditional", Passes(settles)),
         ("contracts", "job", Passes(settles)),
+        ("execs", "exec", Passes(refuses)),
     ]
 }
 

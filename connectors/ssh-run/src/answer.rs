@@ -8,7 +8,7 @@ pub(crate) fn declare(operation: Operation) -> Operation {
     let object = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
     let output = json!({
         "exit_status": { "const": 0 },
-        "stdout": { "type": "string", "description": "Its standard output; not there where it was found later, or is not text." },
+        "stdout": { "type": "string", "description": "Its standard output; not there where it was found later, is not text, or is so long that it is fetched as the result's content." },
         "stdout_bytes": { "type": "integer", "minimum": 0 },
         "stdout_sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" },
     });
@@ -21,6 +21,9 @@ pub(crate) fn declare(operation: Operation) -> Operation {
 }
 
 fn success(response: &SshResponse) -> Value {
+    if let Some(stored) = &response.stored {
+        return json!({ "exit_status": 0, "stdout_bytes": stored.bytes, "stdout_sha256": stored.digest });
+    }
     let mut output = json!({ "exit_status": 0, "stdout_bytes": response.stdout.len() });
     if let Ok(text) = response.text() {
         output["stdout"] = json!(text);

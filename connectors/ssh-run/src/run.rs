@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 /// before.
 const ABSENCE_SETTLES_AFTER_SECONDS: u32 = 300;
 
+/// A run under a reference gives its command 5 seconds after SIGTERM, and as long after SIGKILL.
+const STOP_GRACE_SECONDS: u32 = 15;
+
 #[derive(Deserialize)]
 struct Input {
     command: String,
@@ -37,6 +40,8 @@ pub(crate) fn declare() -> Operation {
         .reconcile(Some(ABSENCE_SETTLES_AFTER_SECONDS), true)
         .completion_marker(MARKER)
         .statuses_before_work(&[120, 122])
+        .stop(STOP_GRACE_SECONDS)
+        .stores_content()
 }
 
 pub(crate) fn carry_out(call: &Call, answer: Option<&SshResponse>) -> Result<Step, Fault> {

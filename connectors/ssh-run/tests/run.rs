@@ -106,7 +106,7 @@ fn the_configuration_is_held_to_its_schema() {
 }
 
 fn exchange(request: SshRequest, exit: SshExit, stdout: &str, stderr: &str) -> Exchange {
-    let response = SshResponse { exit, stdout: stdout.into(), stderr: stderr.into() };
+    let response = SshResponse { exit, stdout: stdout.into(), stderr: stderr.into(), stored: None };
     Exchange { role: Role::Effect, request: Request::Ssh(request), response: Response::Ssh(response) }
 }
 

@@ -5,10 +5,10 @@ use crate::run::Run;
 use proofport_core::contract::Role;
 use proofport_core::evidence::{Evidence, SetupAttempt};
 use proofport_core::exchange::{Response, SshExit};
-use proofport_egress::ssh::{SshExchange, SshExchangeOptions, SshLoaded};
+use proofport_egress::ssh::{SshExchange, SshExchangeOptions, SshLoaded, StopFirst};
 use proofport_egress::{ContentSink, ExchangeOptions, Guard, HttpExchange, Loaded, Watch};
-use std::future::pending;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A verified connection with its request on it.
 pub(crate) enum Ready {
@@ -37,19 +37,21 @@ impl Ready {
         }
     }
 
+    /// Carries it out. When `cancel` comes, a channel is closed, its command perhaps first asked to stop; an
+    /// HTTP exchange runs on, since what the origin still says settles the record.
     pub(crate) async fn exchange(
         self,
         options: &Options,
         watch: Arc<dyn Watch>,
         sink: Option<Arc<dyn ContentSink>>,
+        cancel: impl Future<Output = ()> + Send,
     ) -> Exchanged {
         match self {
             Self::Http(loaded) => {
                 Exchanged::Http(Box::new(loaded.exchange(&options.http, watch, sink).await))
             }
-            // Losing interest closes no channel: the command runs on, and what it says settles the record.
             Self::Ssh(loaded) => {
-                Exchanged::Ssh(Box::new(loaded.exchange(&options.ssh, watch, pending(), sink).await))
+                Exchanged::Ssh(Box::new(loaded.exchange(&options.ssh, watch, cancel, sink).await))
             }
         }
     }
@@ -79,9 +81,9 @@ impl Run {
         let connection = self.scratch.connection.as_ref()?;
         let operation = connection.manifest.operation(&self.state.accepted.operation.operation)?;
         let own = match ready {
-            Ready::Http(loaded) if operation.stores_content => loaded.guard(),
-            // A finished command is shown to its connector whole or not at all.
-            Ready::Http(_) | Ready::Ssh(_) => return None,
+            _ if !operation.stores_content => return None,
+            Ready::Http(loaded) => loaded.guard(),
+            Ready::Ssh(loaded) => loaded.guard(),
         };
         let others = self.scratch.guards.iter().filter(|guard| !Arc::ptr_eq(guard, &own)).cloned().collect();
         let storage = Storage::new(Arc::clone(&self.inner), self.state.accepted.request_id, others);
@@ -97,6 +99,7 @@ impl Run {
         // One deadline for all of it; but a slow setup leaves the exchange at least half.
         let deadline = limits.deadline.saturating_sub(self.scratch.setup_took).max(limits.deadline / 2);
         let text = operation.and_then(|operation| operation.contract.completion_marker.as_deref());
+        let grace = operation.and_then(|operation| operation.contract.stop_grace_seconds);
         let reference = self.state.binding.as_ref().map(|binding| binding.reference.as_str());
         let marker = text.zip(reference).map(|(text, reference)| format!("{text}{reference}"));
         Options {
@@ -118,7 +121,7 @@ impl Run {
                 max_content_bytes: limits.content_bytes,
                 // An answer to a question may well quote it.
                 marker: marker.filter(|_| role == Role::Effect),
-                stop_first: None,
+                stop_first: grace.map(|seconds| StopFirst { grace: Duration::from_secs(seconds.into()) }),
             },
         }
     }

@@ -105,7 +105,10 @@ impl Run {
     pub(crate) async fn exchange_query(&mut self, ready: Ready) -> Exchanged {
         // A reconciliation's answers are for the connector, whatever the operation's are for.
         let sink = if self.is_read() { self.storage(&ready) } else { None };
-        let mut exchange = ready.exchange(&self.exchange_options(Role::Query), Arc::new(()), sink).await;
+        // Before an effect a caller who has lost interest ends all of it, and a reconciliation has none.
+        let mut cancelled = self.cancelled();
+        let options = self.exchange_options(Role::Query);
+        let mut exchange = ready.exchange(&options, Arc::new(()), sink, cancelled.wait()).await;
         self.screen(&mut exchange);
         self.note(&exchange);
         exchange

@@ -29,7 +29,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 /// An invocation on its way.
 pub(crate) struct Run {
@@ -316,16 +316,18 @@ impl Run {
         let probe = Arc::new(WireProbe(Arc::clone(&self.inner)));
         let sink = self.storage(&ready);
         let mut cancelled = self.cancelled.clone();
+        let (close, closing) = oneshot::channel();
         let mut exchange = {
-            let mut exchange = pin!(ready.exchange(&options, probe, sink));
+            let mut exchange = pin!(ready.exchange(&options, probe, sink, once(closing)));
             tokio::select! {
                 biased;
                 exchange = &mut exchange => exchange,
                 () = cancelled.wait() => {
                     // It may have left, so that nobody's losing interest takes it back: that is put on
-                    // record, and what the remote still says settles it.
+                    // record before anything is done about it, and what the remote still says settles it.
                     self.learn(Input::Cancelled)?;
                     self.persist().await?;
+                    let _ = close.send(());
                     exchange.await
                 }
             }
@@ -340,6 +342,11 @@ impl Run {
         Ok(Input::Exchanged(Box::new(evidence)))
     }
 
+    /// Tells when nobody waits any more.
+    pub(crate) fn cancelled(&self) -> Cancelled {
+        self.cancelled.clone()
+    }
+
     fn keep_protected(&mut self) {
         // At dispatch the request itself is kept; what there is to say beside it comes with the end.
         let ended = self.state.attempts.last().is_some_and(|attempt| attempt.end.is_some());
@@ -350,6 +357,13 @@ impl Run {
         if let Ok(bytes) = serde_json::to_vec(&self.scratch.protected) {
             self.bodies.push(Body { kind: BodyKind::Protected, bytes });
         }
+    }
+}
+
+/// When it is sent. One that can't be sent any more never comes.
+async fn once(sent: oneshot::Receiver<()>) {
+    if sent.await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

@@ -54,6 +54,8 @@ pub enum Input {
         /// Why.
         reason: String,
     },
+    /// The host repeats the effect, not before this time.
+    Repeat(UnixMillis),
     /// The caller lost interest.
     Cancelled,
     /// The caller's protocol confirmed a complete handoff.
@@ -133,6 +135,7 @@ pub fn propose(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
             }),
             Event::ResultCommitted(ResultFacts::Nothing),
         ],
+        Input::Repeat(at) => vec![Event::RetryScheduled { generation: state.next_generation(), at }],
         // Losing interest in what is over already is no event.
         Input::Cancelled => match state.standing {
             Standing::Accepted
@@ -189,6 +192,7 @@ fn refuse(state: &State, stop: Stop) -> Vec<Event> {
         connector_fault: None,
         redirected: None,
         unmatched_children: 0,
+        retry_after_seconds: None,
     }));
     events.extend(settled_by_attempts(state));
     events
@@ -276,6 +280,7 @@ fn redirected(state: &State, evidence: HttpEvidence, to: Origin, now: UnixMillis
             connector_fault: None,
             redirected: Some(to),
             unmatched_children: 0,
+            retry_after_seconds: None,
         }),
         Event::RetryScheduled { generation: state.next_generation(), at: now },
     ]
@@ -294,6 +299,7 @@ fn judged_effect(state: &State, judged: Judged) -> Vec<Event> {
         connector_fault: judgement.connector_fault.clone(),
         redirected: None,
         unmatched_children: judgement.unmatched_children,
+        retry_after_seconds: judgement.retry_after_seconds,
     })];
     events.extend(told_of_children(state, &judgement, Some(attempt.dispatch.generation), judgement.source));
     if let Some(id) = &judgement.job {
@@ -389,6 +395,7 @@ fn recovered(state: &State) -> Vec<Event> {
             connector_fault: None,
             redirected: None,
             unmatched_children: 0,
+            retry_after_seconds: None,
         })],
         (None, Standing::Settled) => vec![Event::ResultCommitted(ResultFacts::Nothing)],
         (None, Standing::Leased) if state.dispatched() => refuse(state, interrupted(state)),

@@ -164,6 +164,9 @@ pub struct Evidence {
     /// Whether standard error arrived whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_complete: Option<bool>,
+    /// After a cancellation that asked the command to stop: whether its end was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_confirmed: Option<bool>,
     /// Connection attempts in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     attempts: Vec<SetupLine>,
@@ -449,6 +452,7 @@ impl Evidence {
             command_accepted: ssh.and_then(|e| e.command_accepted),
             stdout_complete: ssh.map(|e| e.stdout.complete),
             stderr_complete: ssh.map(|e| e.stderr.complete),
+            stop_confirmed: ssh.and_then(|e| e.stop_confirmed),
             attempts: state
                 .setup
                 .iter()

@@ -11,6 +11,7 @@ use crate::evidence::{Cause, Evidence, PeerIdentity, SetupAttempt};
 use crate::id::{IdempotencyKey, Name, OperationName, Reference, RequestId};
 use crate::manifest::Contract;
 use crate::origin::Origin;
+use crate::retry::RetryBudget;
 use crate::ssh::SshHost;
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -319,6 +320,9 @@ pub struct Binding {
     /// The children of a batch, each at its position.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildId>,
+    /// How often the host may repeat the effect by itself; none: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<RetryBudget>,
 }
 
 /// Which credential is used, and how. No part of its value.
@@ -501,6 +505,9 @@ pub struct AttemptEnd {
     /// them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unmatched_children: u32,
+    /// A usable delay that the remote asked for, in seconds, capped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_seconds: Option<u32>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

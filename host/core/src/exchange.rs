@@ -191,10 +191,13 @@ pub struct StoredContent {
 pub struct SshResponse {
     /// How it ended.
     pub exit: SshExit,
-    /// Standard output, complete.
+    /// Standard output, complete; empty where it is stored.
     pub stdout: Vec<u8>,
     /// Standard error, complete.
     pub stderr: Vec<u8>,
+    /// The standard output that the host stored instead of showing it.
+    #[serde(default)]
+    pub stored: Option<StoredContent>,
 }
 
 /// How a remote command ended.

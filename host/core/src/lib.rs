@@ -32,6 +32,7 @@ pub mod manifest;
 pub mod origin;
 pub mod project;
 pub mod proxy_status;
+pub mod retry;
 pub mod row;
 pub mod secret;
 pub mod ssh;

@@ -72,6 +72,9 @@ pub struct Operation {
     /// Whether the content of a complete 2xx answer is stored in chunks and not shown to the connector.
     #[serde(default)]
     pub stores_content: bool,
+    /// Whether it may send a command that the host does not quote.
+    #[serde(default)]
+    pub raw_commands: bool,
 }
 
 /// The part of an operation that decisions rest on. A copy is bound to every invocation.
@@ -92,6 +95,10 @@ pub struct Contract {
     pub job_operation: Option<Name>,
     /// For SSH: the text before the reference in a line that proves completion.
     pub completion_marker: Option<String>,
+    /// For SSH: how long a cancelled command is waited for, in seconds, after it was asked to stop by the
+    /// signal TERM (RFC 4254 section 6.9). None: it is not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_grace_seconds: Option<u32>,
 }
 
 /// An operation's fate can be asked for afterwards.

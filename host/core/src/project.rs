@@ -79,7 +79,12 @@ pub fn project(state: &State, now: UnixMillis) -> Projection {
         | Retry::Reconcile
         | Retry::FetchResult => action,
     };
-    let retry_owner = owner(retry, read, outcome, action);
+    let due = state.retry_at.filter(|_| state.standing == Standing::Ended && outcome == Outcome::Unknown);
+    let retry_owner = match due {
+        Some(_) => RetryOwner::Host,
+        None => owner(retry, read, outcome, action),
+    };
+    let asked = state.settled.as_ref().and_then(|settled| settled.retry_after_seconds);
     Projection {
         ok: false,
         phase,
@@ -93,11 +98,16 @@ pub fn project(state: &State, now: UnixMillis) -> Projection {
         action: Some(action),
         retry_owner,
         retryable: retry == Retry::Backoff && retry_owner == RetryOwner::Caller,
-        retry_after_seconds: state.settled.as_ref().and_then(|settled| settled.retry_after_seconds),
+        retry_after_seconds: due.map(|at| seconds_until(at, now)).or(asked),
         http_status: http_status(state),
         exit_status: exit_status(state),
         source: source(state),
     }
+}
+
+/// Whole seconds, and never fewer than it takes.
+fn seconds_until(at: UnixMillis, now: UnixMillis) -> u32 {
+    u32::try_from(at.0.saturating_sub(now.0).div_ceil(1000)).unwrap_or(u32::MAX)
 }
 
 /// The code; none: success.
@@ -195,6 +205,8 @@ fn unknown_retry(state: &State, read: bool, now: UnixMillis) -> Retry {
     match repeat {
         _ if read && was_not_taken(state) => Retry::Never,
         _ if read => Retry::Backoff,
+        // The host repeated it as often as it may, or found that it may not.
+        _ if gave_up(state) => Retry::Reconcile,
         Some(Repeat::Idempotent) => Retry::Backoff,
         Some(Repeat::Keyed(_)) => {
             // The first use counts: a later attempt never renews the remote's memory.
@@ -210,6 +222,12 @@ fn unknown_retry(state: &State, read: bool, now: UnixMillis) -> Retry {
         }
         Some(Repeat::None | Repeat::Conditional) | None => Retry::Reconcile,
     }
+}
+
+/// Whether the host, which repeats by itself, has left it to a person.
+fn gave_up(state: &State) -> bool {
+    let repeats = state.binding.as_ref().is_some_and(|binding| binding.retries.is_some());
+    repeats && state.standing == Standing::Ended && state.retry_at.is_none()
 }
 
 /// Whether the newest answer was more than this host takes, which it will be again.

@@ -10,8 +10,10 @@ use crate::event::{
     Stop,
 };
 use crate::evidence::Evidence;
+use crate::retry;
 use crate::ssh::SshRow;
 use crate::state::{IllegalEvent, Standing, State};
+use crate::time::UnixMillis;
 
 impl State {
     /// The conditions beyond the table.
@@ -24,6 +26,7 @@ impl State {
             Event::LeaseTaken { generation, .. } => self.check_lease(*generation),
             Event::DispatchStarted(dispatch) => self.check_dispatch(dispatch),
             Event::AttemptEnded(end) => self.check_end(end),
+            Event::RetryScheduled { generation, at } => self.check_schedule(*generation, *at),
             Event::Stopped(stop) if !self.may_stop(stop) => Err(IllegalEvent::Contradiction(kind)),
             Event::OutcomeSettled(settlement) if !self.is_proof(settlement) => {
                 Err(IllegalEvent::Contradiction(kind))
@@ -52,7 +55,6 @@ impl State {
             | Event::OutcomeSettled(_)
             | Event::ResultCommitted(_)
             | Event::ResultDelivered
-            | Event::RetryScheduled { .. }
             | Event::EvidenceAttached { .. }
             | Event::Host(_) => Ok(()),
         }
@@ -76,6 +78,22 @@ impl State {
             Ok(())
         } else {
             Err(IllegalEvent::StaleGeneration(kind))
+        }
+    }
+
+    /// Another attempt is announced only where it may be sent: on to where the last one was redirected, or
+    /// over an unknown as the contract permits.
+    fn check_schedule(&self, generation: u32, at: UnixMillis) -> Result<(), IllegalEvent> {
+        let kind = EventKind::RetryScheduled;
+        if generation != self.next_generation() {
+            return Err(IllegalEvent::StaleGeneration(kind));
+        }
+        let end = self.attempts.last().and_then(|last| last.end.as_ref());
+        let redirected = end.is_some_and(|end| end.redirected.is_some());
+        if redirected || retry::permitted(self, at).is_ok() {
+            Ok(())
+        } else {
+            Err(IllegalEvent::Contradiction(kind))
         }
     }
 

@@ -316,7 +316,11 @@ impl State {
             Event::ConnectionAttempted(attempt) => self.setup.push(attempt.clone()),
             Event::QueryExchanged(query) => self.queries.push(query.clone()),
             Event::Stopped(stop) => self.stopped = Some(stop.clone()),
-            Event::CancelRequested => self.cancel_requested = true,
+            Event::CancelRequested => {
+                self.cancel_requested = true;
+                // Nobody waits for what is not sent yet.
+                self.retry_at = None;
+            }
             Event::LeaseTaken { generation, until } => {
                 self.lease = Some(Lease { generation: *generation, until: *until });
                 self.retry_at = None;

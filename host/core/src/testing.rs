@@ -13,6 +13,7 @@ pub(crate) fn contract(before_work: &[u16]) -> Contract {
         batch: None,
         job_operation: None,
         completion_marker: None,
+        stop_grace_seconds: None,
     }
 }
 

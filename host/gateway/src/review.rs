@@ -82,6 +82,8 @@ pub struct OperationReview {
     pub kept_headers: Vec<String>,
     /// Whether the content of a successful answer is stored for the caller and not read.
     pub stores_content: bool,
+    /// Whether it may send a command that the host does not quote, if the connection allows it.
+    pub raw_commands: bool,
 }
 
 impl Review {
@@ -121,6 +123,7 @@ impl OperationReview {
             promises: words::promises(&operation.contract),
             kept_headers: operation.kept_headers.iter().map(|header| plain(header)).collect(),
             stores_content: operation.stores_content,
+            raw_commands: operation.raw_commands,
         }
     }
 }
@@ -245,6 +248,12 @@ impl fmt::Display for Review {
             }
             if operation.stores_content {
                 writeln!(f, "    The content of answers is stored, not read: the caller fetches it.")?;
+            }
+            if operation.raw_commands {
+                writeln!(
+                    f,
+                    "    May send raw commands, which a remote shell reads: only where the connection sets raw_commands."
+                )?;
             }
             if !operation.kept_headers.is_empty() {
                 writeln!(f, "    Response headers kept: {}.", operation.kept_headers.join(", "))?;

@@ -1,16 +1,18 @@
 //! The files around the database: creation, the lock, and the rewrite after a failed commit.
 
+use crate::disk::{Disk, Found};
 use crate::error::JournalError;
 use crate::keys::Authenticator;
 use crate::tables;
 use crate::verify;
 use redb::backends::FileBackend;
-use redb::{Builder, Database, DatabaseError, StorageBackend, StorageError};
+use redb::{Builder, Database, DatabaseError, StorageError};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const MAGIC: &[u8; 9] = b"redb\x1A\x0A\xA9\x0D\x0A";
 const SERVING: &[u8; 8] = b"serving\n";
@@ -31,11 +33,9 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 }
 
 /// Makes the names in the folder of this file durable.
-pub(crate) fn sync_folder(path: &Path) -> Result<(), JournalError> {
+pub(crate) fn sync_folder(disk: &dyn Disk, path: &Path) -> Result<(), JournalError> {
     let folder = folder_of(path);
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(JournalError::io("sync the folder", folder))
+    disk.sync_folder(folder).map_err(JournalError::io("sync the folder", folder))
 }
 
 /// The file beside the journal that one process holds for as long as it has the journal, also while
@@ -44,27 +44,22 @@ pub(crate) fn sync_folder(path: &Path) -> Result<(), JournalError> {
 /// not reach the disk. The mark is for the page cache, which after a failed sync may show what the disk
 /// doesn't have; if the machine went down in between, that cache is gone, and so is the danger.
 pub(crate) struct LockFile {
+    path: PathBuf,
     file: File,
+    disk: Arc<dyn Disk>,
 }
 
 impl LockFile {
-    pub(crate) fn take(journal: &Path) -> Result<Self, JournalError> {
+    pub(crate) fn take(journal: &Path, disk: Arc<dyn Disk>) -> Result<Self, JournalError> {
         let path = beside(journal, ".lock");
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(JournalError::io("open", &path))?;
+        let file = disk.create(&path, Found::Kept).map_err(JournalError::io("open", &path))?;
         file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => JournalError::AlreadyOpen { path: journal.to_owned() },
             TryLockError::Error(source) => JournalError::io("lock", &path)(source),
         })?;
-        let lock = Self { file };
-        if lock.read().map_err(JournalError::io("read", &path))? != FAILED {
-            lock.write(SERVING).map_err(JournalError::io("write", &path))?;
+        let lock = Self { path, file, disk };
+        if lock.read().map_err(JournalError::io("read", &lock.path))? != FAILED {
+            lock.write(SERVING).map_err(JournalError::io("write", &lock.path))?;
         }
         Ok(lock)
     }
@@ -76,8 +71,8 @@ impl LockFile {
     }
 
     fn write(&self, state: &[u8]) -> Result<(), std::io::Error> {
-        self.file.write_all_at(state, 0)?;
-        self.file.sync_all()
+        self.disk.write(&self.path, &self.file, 0, state)?;
+        self.disk.sync(&self.path, &self.file)
     }
 
     pub(crate) fn failed(&self) -> bool {
@@ -109,19 +104,26 @@ pub(crate) fn prepare(
     lock: &LockFile,
     authenticator: &Authenticator,
     cache_bytes: usize,
+    disk: &dyn Disk,
 ) -> Result<(), JournalError> {
     let exists = path.try_exists().map_err(JournalError::io("look for", path))?;
     if !exists {
-        replace(path, |new| {
-            let database = open_database(file_backend(new, path)?, cache_bytes, path)?;
-            tables::initialise(&database, authenticator).map_err(storage)
+        replace(path, disk, |new_path, new| {
+            let database = open_beside(new_path, new, cache_bytes, path, disk)?;
+            tables::initialise(&database, authenticator).map_err(storage)?;
+            close_database(database, path)
         })?;
+    } else {
+        // Whoever gave the file its name may have died before the name was on disk. Without it a power
+        // loss would take everything that is acknowledged from here on.
+        sync_folder(disk, path)?;
     }
     if lock.failed() {
         if exists {
             tracing::warn!("a commit failed when the journal was last open; rewriting it");
-            let fill = |new| undamaged(path, || rewrite(path, new, authenticator, cache_bytes));
-            replace(path, fill)?;
+            replace(path, disk, |new_path, new| {
+                undamaged(path, || rewrite(path, new_path, new, authenticator, cache_bytes, disk))
+            })?;
         }
         lock.clear(path)?;
     }
@@ -130,34 +132,34 @@ pub(crate) fn prepare(
 
 fn rewrite(
     path: &Path,
+    new_path: &Path,
     new: File,
     authenticator: &Authenticator,
     cache_bytes: usize,
+    disk: &dyn Disk,
 ) -> Result<(), JournalError> {
-    let old = open_database(file_backend(open_file(path)?, path)?, cache_bytes, path)?;
+    let old = open_beside(path, open_file(path)?, cache_bytes, path, disk)?;
     tables::check(&old, authenticator, path)?;
-    let database = open_database(file_backend(new, path)?, cache_bytes, path)?;
+    let database = open_beside(new_path, new, cache_bytes, path, disk)?;
     tables::copy_all(&old, &database).map_err(storage)?;
     verify::whole(&database, authenticator)?;
-    Ok(())
+    // Closing syncs, too. Dropping would swallow a failure, and the sync that follows would prove nothing.
+    close_database(database, path)
 }
 
 /// Fills a new file beside the journal, syncs it, and gives it the journal's name.
-fn replace(path: &Path, fill: impl FnOnce(File) -> Result<(), JournalError>) -> Result<(), JournalError> {
+fn replace(
+    path: &Path,
+    disk: &dyn Disk,
+    fill: impl FnOnce(&Path, File) -> Result<(), JournalError>,
+) -> Result<(), JournalError> {
     let new_path = beside(path, ".new");
-    let new = OpenOptions::new()
-        .create(true)
-        .truncate(true)
-        .read(true)
-        .write(true)
-        .mode(0o600)
-        .open(&new_path)
-        .map_err(JournalError::io("create", &new_path))?;
+    let new = disk.create(&new_path, Found::Emptied).map_err(JournalError::io("create", &new_path))?;
     let keep = new.try_clone().map_err(JournalError::io("create", &new_path))?;
-    fill(new)?;
-    keep.sync_all().map_err(JournalError::io("sync", &new_path))?;
-    std::fs::rename(&new_path, path).map_err(JournalError::io("put in place", path))?;
-    sync_folder(path)
+    fill(&new_path, new)?;
+    disk.sync(&new_path, &keep).map_err(JournalError::io("sync", &new_path))?;
+    disk.rename(&new_path, path).map_err(JournalError::io("put in place", path))?;
+    sync_folder(disk, path)
 }
 
 /// Opens the journal's file, and refuses one that is no database before redb looks at it.
@@ -186,13 +188,25 @@ pub(crate) fn undamaged<T>(
 
 /// Opens a database, or initialises an empty one.
 pub(crate) fn open_database(
-    backend: impl StorageBackend,
     cache_bytes: usize,
     path: &Path,
+    open: impl FnOnce(&Builder) -> Result<Database, DatabaseError>,
 ) -> Result<Database, JournalError> {
     let mut builder = Builder::new();
     builder.set_cache_size(cache_bytes);
-    undamaged(path, || builder.create_with_backend(backend).map_err(|error| refused(error, path)))
+    undamaged(path, || open(&builder).map_err(|error| refused(error, path)))
+}
+
+/// Opens the database in a file that is the journal, or will be.
+fn open_beside(
+    file_path: &Path,
+    file: File,
+    cache_bytes: usize,
+    journal: &Path,
+    disk: &dyn Disk,
+) -> Result<Database, JournalError> {
+    let backend = file_backend(file, journal)?;
+    open_database(cache_bytes, journal, |builder| disk.database(builder, file_path, backend))
 }
 
 /// Closes a database and says whether that went well, which dropping it doesn't.

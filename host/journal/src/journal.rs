@@ -15,7 +15,7 @@ use crate::writer::{Gauges, Order, Writer};
 use proofport_core::secret::Secret;
 use proofport_core::time::UnixMillis;
 use redb::backends::FileBackend;
-use redb::{Database, StorageBackend};
+use redb::{Builder, Database, DatabaseError, StorageBackend};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -103,7 +103,7 @@ impl Journal {
     /// When another host has it, when it is another file or another vault's, damaged or altered at its
     /// end, or when the files can't be read or written.
     pub fn open(path: &Path, keys: JournalKeys, options: Options) -> Result<Self, JournalError> {
-        Self::open_wrapped(path, keys, options, |backend| backend)
+        Self::open_on(path, keys, options, Arc::new(LocalDisk))
     }
 
     /// How much space is kept in reserve beside the journal at this path, in bytes; 0: none.
@@ -123,27 +123,44 @@ impl Journal {
         options: Options,
         wrap: impl FnOnce(FileBackend) -> B,
     ) -> Result<Self, JournalError> {
-        Self::open_on(path, keys, options, wrap, Arc::new(LocalDisk))
+        let open = |builder: &Builder, file| builder.create_with_backend(wrap(file));
+        Self::open_by(path, keys, options, Arc::new(LocalDisk), open)
     }
 
-    pub(crate) fn open_on<B: StorageBackend>(
+    /// Like [`Journal::open`], on a file system of which calls are watched or made to fail.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub fn open_on(
         path: &Path,
         keys: JournalKeys,
         options: Options,
-        wrap: impl FnOnce(FileBackend) -> B,
         disk: Arc<dyn Disk>,
     ) -> Result<Self, JournalError> {
-        let lock = LockFile::take(path)?;
+        let database = Arc::clone(&disk);
+        let open = |builder: &Builder, file| database.database(builder, path, file);
+        Self::open_by(path, keys, options, disk, open)
+    }
+
+    fn open_by(
+        path: &Path,
+        keys: JournalKeys,
+        options: Options,
+        disk: Arc<dyn Disk>,
+        open: impl FnOnce(&Builder, FileBackend) -> Result<Database, DatabaseError>,
+    ) -> Result<Self, JournalError> {
+        let lock = LockFile::take(path, Arc::clone(&disk))?;
         let authenticator = Authenticator::new(&keys.event_mac);
         let reserve = Reserve::find(path, options.reserve_bytes, Arc::clone(&disk), lock.failed());
-        files::prepare(path, &lock, &authenticator, options.cache_bytes)?;
-        let backend = wrap(files::file_backend(files::open_file(path)?, path)?);
-        let database = files::open_database(backend, options.cache_bytes, path).inspect_err(|error| {
-            // Opening writes too, so the same doubt applies.
-            if matches!(error, JournalError::Io { .. }) {
-                lock.mark_failed();
-            }
-        })?;
+        files::prepare(path, &lock, &authenticator, options.cache_bytes, &*disk)?;
+        let backend = files::file_backend(files::open_file(path)?, path)?;
+        let database = files::open_database(options.cache_bytes, path, |builder| open(builder, backend))
+            .inspect_err(|error| {
+                // Opening writes too, so the same doubt applies.
+                if matches!(error, JournalError::Io { .. }) {
+                    lock.mark_failed();
+                }
+            })?;
         let reserve = Arc::new(reserve);
         // Only once the journal is open; until then the space may be needed for opening it.
         let _ = reserve.room();
@@ -162,7 +179,8 @@ impl Journal {
         options: Options,
     ) -> Result<Self, JournalError> {
         let path = PathBuf::from("(storage backend)");
-        let database = files::open_database(backend, options.cache_bytes, &path)?;
+        let database =
+            files::open_database(options.cache_bytes, &path, |builder| builder.create_with_backend(backend))?;
         if tables::is_empty(&database).map_err(files::storage)? {
             tables::initialise(&database, &Authenticator::new(&keys.event_mac)).map_err(files::storage)?;
         }

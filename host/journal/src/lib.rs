@@ -34,6 +34,7 @@ mod verify;
 mod writer;
 
 pub use batch::{Batch, Body, BodyKind, Committed, Recorded};
+pub use disk::{Disk, Found};
 pub use error::{Damage, JournalError};
 pub use fatal::{EXIT_STATUS, FatalHook};
 pub use journal::{Journal, Options, Stats};

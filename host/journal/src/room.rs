@@ -5,11 +5,10 @@
 //! is under way find the room that the file took. It is taken again when twice its size is free, so that
 //! taking it doesn't make space short again.
 
-use crate::disk::Disk;
+use crate::disk::{Disk, Found};
 use crate::files;
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -116,19 +115,18 @@ impl Reserve {
     }
 
     fn take(&self) -> io::Result<()> {
-        let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&self.path)?;
-        self.disk.allocate(&file, self.bytes)?;
-        file.sync_all()
+        let file = self.disk.create(&self.path, Found::Emptied)?;
+        self.disk.allocate(&self.path, &file, self.bytes)?;
+        self.disk.sync(&self.path, &file)
     }
 
     fn release(&self, state: &mut State) {
         *state = State::Released;
-        match std::fs::remove_file(&self.path) {
+        match self.disk.remove(&self.path) {
             Ok(()) => {
                 tracing::warn!("the space that was kept in reserve is released");
                 // Some file systems give blocks back only once the removal is on disk.
-                let synced = File::open(files::folder_of(&self.path)).and_then(|folder| folder.sync_all());
-                if let Err(error) = synced {
+                if let Err(error) = self.disk.sync_folder(files::folder_of(&self.path)) {
                     tracing::error!(%error, "the released space may not be free at once");
                 }
             }

@@ -80,8 +80,8 @@ pub enum Breach {
     /// An argument vector is empty, or an argument, variable or command can't be sent.
     #[error("an SSH command is empty or holds what can't be sent")]
     InvalidCommand,
-    /// A raw command, which the connection does not allow.
-    #[error("a raw command, which the connection does not allow")]
+    /// A raw command, which the operation does not declare or the connection does not allow.
+    #[error("a raw command, which the operation does not declare or the connection does not allow")]
     RawCommand,
     /// A summary is empty, too long or has control characters in it.
     #[error("a summary is empty, longer than 500 bytes or has control characters in it")]
@@ -193,6 +193,9 @@ pub enum ManifestProblem {
     /// The completion marker is empty, too long or more than one line.
     #[error("the completion marker of `{0}` is empty, longer than 200 bytes or not one line of text")]
     CompletionMarker(Name),
+    /// A command that is asked to stop is waited for too long, or not at all.
+    #[error("`{0}` has a command that is asked to stop waited for by less than 1 or more than 60 seconds")]
+    Grace(Name),
     /// A query template is not one.
     #[error("a query template is not a method and a path, or not a command with a fixed program")]
     QueryTemplate,

@@ -92,6 +92,8 @@ impl Operation {
             completion_marker: None,
             kept_headers: Vec::new(),
             stores_content: false,
+            stop: None,
+            raw_commands: false,
         }
     }
 

@@ -76,7 +76,7 @@ pub use types::{
     BatchContract, BatchMode, Call, ChildVerdict, CredentialSlot as Slot, Effect, Evidence, Exchange, Header,
     HttpQueryTemplate, HttpRequest, HttpResponse, InjectionMode, Job, KeyPlace, KeyedContract, Manifest,
     Operation, Outcome, QueryTemplate, Reason, ReconcileContract, ReconcileStep, Repeat, Request, Response,
-    Role, SshCommand, SshExit, SshRequest, SshResponse, Step, StoredContent, Verdict,
+    Role, SshCommand, SshExit, SshRequest, SshResponse, Step, StopContract, StoredContent, Verdict,
 };
 
 /// Makes a [`Connector`] the one that this crate's Wasm component exports. On other targets it

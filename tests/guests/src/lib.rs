@@ -97,6 +97,8 @@ pub fn operation(name: &str, summary: &str, effect: Effect) -> Operation {
         completion_marker: None,
         kept_headers: Vec::new(),
         stores_content: false,
+        stop: None,
+        raw_commands: false,
     }
 }
 

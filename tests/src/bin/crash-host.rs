@@ -1,5 +1,5 @@
-//! A host that is killed where it is told to be: `crash-host HOME KILLPOINT OPERATION`. It calls the
-//! operation of the home's connection `c` with `{}` and prints the envelope.
+//! A host that is killed where it is told to be: `crash-host HOME KILLPOINT OPERATION [INPUT]`. It calls
+//! the operation of the home's connection `c` with this input, `{}` unless given, and prints the envelope.
 
 use proofport_broker::SystemClock;
 use proofport_tests::killpoint::{Kill, Killer};
@@ -15,9 +15,10 @@ async fn main() -> ExitCode {
     let (Some(home), Some(word), Some(operation)) = (args.next(), args.next(), args.next()) else {
         return ExitCode::from(2);
     };
+    let input = args.next().unwrap_or_else(|| "{}".to_owned());
     let Some(kill) = Kill::from_word(&word) else { return ExitCode::from(2) };
     let open = rig::open(Path::new(&home), Arc::new(SystemClock), Arc::new(Killer(kill))).await;
-    let delivery = open.deliver(&operation, "{}", None).await;
+    let delivery = open.deliver(&operation, &input, None).await;
     let Ok(text) = serde_json::to_string(&delivery.envelope) else { return ExitCode::FAILURE };
     let (half, rest) = text.split_at(text.len() / 2);
     let mut out = std::io::stdout().lock();

@@ -3,22 +3,10 @@
 use crate::{Framing, bytes, home, path};
 use proofport_journal::CHUNK_BYTES;
 use proofport_tests::peer::Act;
+use proofport_tests::program::program;
 use proofport_tests::rig::{PASSPHRASE, Rig};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-
-/// The program. Cargo builds it for its own package's tests only, so it is asked to here; it is there
-/// already where all tests run.
-fn program() -> PathBuf {
-    let beside = Path::new(env!("CARGO_BIN_EXE_crash-host")).with_file_name("proofport");
-    let profile = beside.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap();
-    let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--workspace", "--bin", "proofport", "--manifest-path"]);
-    build.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"));
-    build.args(if profile == "debug" { ["--profile", "dev"] } else { ["--profile", profile] });
-    assert!(build.status().unwrap().success());
-    beside
-}
 
 /// The program on a home with one content.
 struct Program {

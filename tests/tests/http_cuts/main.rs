@@ -108,6 +108,7 @@ fn judged(evidence: &HttpEvidence) -> Judgement {
         batch: None,
         job_operation: None,
         completion_marker: None,
+        stop_grace_seconds: None,
     };
     judge(&evidence.clone().into(), &contract, Reading::None, None)
 }

@@ -1,114 +1,190 @@
-//! Whom a connection believes, and what logs in: each failure before anything ran, and said to the operator
-//! in more words than to the caller.
+//! What logs in, and what an account makes of a command. Who is refused has run nothing, and an account that
+//! runs something else is not believed to have run what it was asked for.
 
-use crate::world::{Declared, Terms, declaring, record, run, runs};
+use crate::peer::home as peer_home;
+use crate::world::{Declared, Terms, declaring, published, record, run, runs};
 use proofport_core::code::Code;
-use proofport_core::contract::{Outcome, Stage};
+use proofport_core::contract::{InjectionMode, Outcome, Stage};
 use proofport_core::event::{CredentialRefusal, StopDetail};
-use proofport_core::evidence::{Cause, Hop};
-use proofport_tests::sshd::Sshd;
+use proofport_core::evidence::Cause;
+use proofport_tests::canary::{assert_absent, assert_absent_below};
+use proofport_tests::ssh_peer::Step::{Close, Eof, Status, Success};
+use proofport_tests::ssh_peer::{PASSWORD, Round, Script, SshPeer};
+use proofport_tests::sshd::{Place, Sshd};
 
-const ONE: [Declared; 1] = [Declared("one", "echo ran >>RUNS", false)];
+/// What becomes of a login.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Login {
+    In,
+    /// The server refuses it.
+    Refused,
+    /// It is not tried, for this reason.
+    Unusable(CredentialRefusal),
+}
 
-/// Runs the command under these terms; gives the last stage that was entered, if any was, and why it
-/// stopped.
-async fn stopped(sshd: &Sshd, terms: &Terms, code: Code) -> (Option<Stage>, StopDetail) {
-    let rig = declaring(sshd, terms, &ONE).await;
+async fn check(sshd: &Sshd, key: &str, passphrase: Option<&str>, more: &str, expected: Login) {
+    let text = std::fs::read_to_string(sshd.path(key)).unwrap();
+    let passphrase = passphrase.map(str::to_owned);
+    let terms = Terms { key: text, passphrase, more: more.to_owned(), ..Terms::of(sshd) };
+    let (before, connections) = (runs(sshd), sshd.logged("Connection from"));
+    let rig = declaring(sshd, &terms, &[Declared("one", "echo ran >>RUNS", false)]).await;
     let open = rig.open().await;
     let envelope = run(&open, "one").await;
-    assert_eq!(
-        (envelope.outcome(), envelope.code()),
-        (Some(Outcome::NotAttempted), Some(code)),
-        "{envelope:?}"
-    );
-    assert_eq!(runs(sshd), 0);
+    let claim = (envelope.outcome(), envelope.code());
     let state = record(&open, &envelope);
-    assert!(state.attempts.is_empty() && state.setup.len() < 2, "{state:?}");
-    open.close();
-    (state.setup.last().map(|attempt| attempt.stage), state.stopped.unwrap().detail)
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_host_is_the_one_that_is_known() {
-    let sshd = Sshd::start();
-    let other = sshd.key("other", "");
-    let terms = |host_keys: String| Terms { host_keys, ..Terms::of(&sshd) };
-    let unknown = terms(format!("host_keys = [\"{}\"]", other.trim()));
-    let (stage, why) = stopped(&sshd, &unknown, Code::PeerUnverified).await;
-    assert_eq!(stage, Some(Stage::HostVerified));
-    assert_eq!(why, StopDetail::Setup { cause: Cause::HostKeyUnknown });
-    let (address, key) = (sshd.destination().replace("ssh://", ""), sshd.host_key());
-    let (host, port) = address.split_once(':').unwrap();
-    let file = sshd.path("known_hosts");
-    std::fs::write(&file, format!("@revoked * {key}\n[{host}]:{port} {key}\n")).unwrap();
-    let revoked = terms(format!("known_hosts = \"{}\"", file.display()));
-    let (_, why) = stopped(&sshd, &revoked, Code::PeerUnverified).await;
-    assert_eq!(why, StopDetail::Setup { cause: Cause::HostKeyRevoked });
-    // And by the same file without that line it is known.
-    std::fs::write(&file, format!("other.example {other}\n[{host}]:{port} {key}\n")).unwrap();
-    let rig = declaring(&sshd, &revoked, &ONE).await;
-    let open = rig.open().await;
-    assert!(run(&open, "one").await.ok());
-    assert_eq!(runs(&sshd), 1);
+    let detail = state.stopped.as_ref().map(|stopped| stopped.detail.clone());
+    let not = |code| (Some(Outcome::NotAttempted), Some(code));
+    match expected {
+        Login::In => {
+            assert_eq!(claim, (Some(Outcome::Committed), None), "{key}: {envelope:?}");
+            assert_eq!(runs(sshd), before + 1, "{key}");
+        }
+        Login::Refused => {
+            assert_eq!(claim, not(Code::LoginFailed), "{key}: {envelope:?}");
+            assert_eq!(detail, Some(StopDetail::Setup { cause: Cause::LoginRefused }), "{key}");
+            assert_eq!((state.setup.len(), state.setup[0].stage), (1, Stage::UserAuth), "{key}");
+            assert_eq!(runs(sshd), before, "{key}");
+        }
+        Login::Unusable(refusal) => {
+            assert_eq!(claim, not(Code::CredentialUnavailable), "{key}: {envelope:?}");
+            let Some(StopDetail::Credential { refusal: why, .. }) = detail else { panic!("{detail:?}") };
+            assert_eq!(why, refusal, "{key}");
+            let seen = (runs(sshd), state.setup.len(), sshd.logged("Connection from"));
+            assert_eq!(seen, (before, 0, connections), "{key}: nothing is dialled");
+        }
+    }
     open.close();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_that_fails_runs_nothing() {
-    let sshd = Sshd::start();
+async fn a_key_logs_in_where_it_is_admitted() {
+    let sshd = Sshd::at(Place::HERE, "LogLevel VERBOSE");
     sshd.key("stranger", "");
-    sshd.keygen(&["-q", "-p", "-N", "open, please", "-f", "user"]);
-    let read = |name: &str| std::fs::read_to_string(sshd.path(name)).unwrap();
-    let terms = |key: String, passphrase: Option<&str>| Terms {
-        key,
-        passphrase: passphrase.map(str::to_owned),
-        ..Terms::of(&sshd)
-    };
-    let (stage, why) = stopped(&sshd, &terms(read("stranger"), None), Code::LoginFailed).await;
-    assert_eq!(stage, Some(Stage::UserAuth));
-    assert_eq!(why, StopDetail::Setup { cause: Cause::LoginRefused });
-
-    let refused = async |terms: Terms, expected: CredentialRefusal| {
-        let (stage, why) = stopped(&sshd, &terms, Code::CredentialUnavailable).await;
-        assert_eq!(stage, None, "nothing is dialled");
-        assert!(matches!(why, StopDetail::Credential { refusal, .. } if refusal == expected), "{why:?}");
-    };
-    refused(terms(read("user"), Some("open, sesame")), CredentialRefusal::WrongPassphrase).await;
-    refused(terms(read("user"), None), CredentialRefusal::WrongPassphrase).await;
-    refused(terms("no key at all".to_owned(), None), CredentialRefusal::UnreadableKey).await;
-    // A certificate of this very key, whose time is over.
-    sshd.key("authority", "");
-    sshd.keygen(&["-q", "-s", "authority", "-I", "me", "-n", "root", "-V", "20200101:20200102", "user.pub"]);
-    let certificate = format!("certificate = \"{}\"", sshd.path("user-cert.pub").display());
-    let expired = Terms { more: certificate, ..terms(read("user"), Some("open, please")) };
-    refused(expired, CredentialRefusal::CertificateTime).await;
-
-    let rig = declaring(&sshd, &terms(read("user"), Some("open, please")), &ONE).await;
-    let open = rig.open().await;
-    assert!(run(&open, "one").await.ok());
-    assert_eq!(runs(&sshd), 1);
-    open.close();
+    let locked = sshd.key("locked", "open, please");
+    sshd.admit(&format!("{}{locked}", std::fs::read_to_string(sshd.path("user.pub")).unwrap()));
+    let wrong = Login::Unusable(CredentialRefusal::WrongPassphrase);
+    check(&sshd, "user", None, "", Login::In).await;
+    check(&sshd, "stranger", None, "", Login::Refused).await;
+    check(&sshd, "locked", Some("open, please"), "", Login::In).await;
+    check(&sshd, "locked", Some("open, sesame"), "", wrong).await;
+    check(&sshd, "locked", None, "", wrong).await;
+    std::fs::write(sshd.path("none"), "no key at all").unwrap();
+    check(&sshd, "none", None, "", Login::Unusable(CredentialRefusal::UnreadableKey)).await;
+    // From the next login on, it is not admitted any more.
+    sshd.admit(&locked);
+    check(&sshd, "user", None, "", Login::Refused).await;
 }
 
-/// Through a jump host, here the same server once more, whose keys and login are judged like the target's.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_jump_host_leads_there() {
-    let sshd = Sshd::start();
-    let other = sshd.key("other", "");
-    let through = |keys: &str| {
-        let known = format!("host_keys = [\"{}\"]", sshd.host_key());
-        let jump = format!("host = \"{}\"\nhost_keys = [\"{keys}\"]", sshd.account());
-        let login = "secret = \"login\"\nmode = \"ssh_key\"";
-        Terms { host_keys: format!("{known}\n[connections.c.ssh.jump]\n{jump}\n{login}"), ..Terms::of(&sshd) }
+async fn a_certificate_logs_in_as_whom_it_names() {
+    let sshd = Sshd::at(Place::HERE, "LogLevel VERBOSE");
+    let authority = sshd.key("authority", "");
+    sshd.key("stranger", "");
+    sshd.admit(&format!("cert-authority {authority}"));
+    let account = sshd.account();
+    let me = account.split('@').next().unwrap();
+    let time = Login::Unusable(CredentialRefusal::CertificateTime);
+    let other = Login::Unusable(CredentialRefusal::WrongCertificate);
+    for (name, by, principal, more, expected) in [
+        ("good", "authority", me, &["-V", "-1h:+1h"][..], Login::In),
+        ("foreign", "authority", "somebody-else", &["-V", "-1h:+1h"], Login::Refused),
+        ("expired", "authority", me, &["-V", "-2h:-1h"], time),
+        ("early", "authority", me, &["-V", "+1h:+2h"], time),
+        ("other", "stranger", me, &["-V", "-1h:+1h"], Login::Refused),
+        ("of-hosts", "authority", me, &["-V", "-1h:+1h", "-h"], other),
+    ] {
+        sshd.key(name, "");
+        let public = format!("{name}.pub");
+        sshd.keygen(&[&["-q", "-s", by, "-I", "it", "-n", principal], more, &[&public]].concat());
+        let certificate = sshd.path(&format!("{name}-cert.pub"));
+        let line = format!("certificate = \"{}\"", certificate.display());
+        check(&sshd, name, None, &line, expected).await;
+    }
+    // The key without its certificate, and with another's.
+    check(&sshd, "good", None, "", Login::Refused).await;
+    let line = format!("certificate = \"{}\"", sshd.path("foreign-cert.pub").display());
+    check(&sshd, "good", None, &line, other).await;
+}
+
+/// OpenSSH takes passwords of the system's accounts only, so that another server stands in for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_password_is_given_once_to_whom_it_is_for() {
+    const WRONG: &str = "another horse battery";
+    const PROMPT: Round = &[("Password: ", false)];
+    const ONCE: &[Round] = &[PROMPT];
+    const AGAIN: &[Round] = &[PROMPT, PROMPT];
+    const MORE: &[Round] = &[&[("Password: ", false), ("Code: ", false)]];
+    const SHOWN: &[Round] = &[&[("Your name: ", true)]];
+    let check = async |mode, secret: &'static str, takes: bool, rounds, expected: Login, answers: usize| {
+        let ends: &[&[_]] = &[&[Success, Status(0), Eof, Close]];
+        let peer = SshPeer::start(Script { password: takes, rounds, ..Script::new(ends) }).await;
+        let one = [("one", false)];
+        let rig = peer_home(&peer, mode, secret, "", &one).await;
+        let open = rig.open().await;
+        let envelope = run(&open, "one").await;
+        let came = peer.came();
+        let claim = (envelope.outcome(), envelope.code());
+        if expected == Login::In {
+            assert!(envelope.ok() && came.execs.len() == 1, "{mode}: {envelope:?}");
+        } else {
+            assert_eq!(claim, (Some(Outcome::NotAttempted), Some(Code::LoginFailed)), "{mode}: {envelope:?}");
+            assert!(came.execs.is_empty(), "{mode}: {came:?}");
+        }
+        assert_eq!(came.answers.len(), answers, "{mode} {secret}: {came:?}");
+        assert!(came.logins <= 1, "{came:?}");
+        let id = envelope.request_id().unwrap();
+        let told = format!("{envelope:?} {:?}", open.broker.diagnostic(&id).unwrap());
+        assert_absent(secret, "what is told", told.as_bytes());
+        open.close();
+        assert_absent_below(secret, &rig.home());
     };
-    let (stage, why) = stopped(&sshd, &through(other.trim()), Code::PeerUnverified).await;
-    assert_eq!(stage, Some(Stage::HostVerified));
-    assert_eq!(why, StopDetail::Setup { cause: Cause::HostKeyUnknown });
-    let rig = declaring(&sshd, &through(&sshd.host_key()), &ONE).await;
-    let open = rig.open().await;
-    let envelope = run(&open, "one").await;
-    assert!(envelope.ok(), "{envelope:?}");
-    let hops: Vec<_> = record(&open, &envelope).setup.iter().map(|attempt| attempt.hop).collect();
-    assert_eq!((hops, runs(&sshd)), (vec![Hop::Direct, Hop::Tunnel], 1));
-    open.close();
+    let (password, interactive) = (InjectionMode::SshPassword, InjectionMode::SshKeyboardInteractive);
+    check(password, PASSWORD, true, ONCE, Login::In, 0).await;
+    check(password, WRONG, true, ONCE, Login::Refused, 0).await;
+    check(interactive, PASSWORD, false, ONCE, Login::In, 1).await;
+    check(interactive, WRONG, false, ONCE, Login::Refused, 1).await;
+    // Asked again, for more, or in the clear.
+    check(interactive, PASSWORD, false, AGAIN, Login::Refused, 1).await;
+    check(interactive, PASSWORD, false, MORE, Login::Refused, 0).await;
+    check(interactive, PASSWORD, false, SHOWN, Login::Refused, 0).await;
+    // A server that wants the other.
+    check(password, PASSWORD, false, ONCE, Login::Refused, 0).await;
+    check(interactive, PASSWORD, true, ONCE, Login::Refused, 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_may_run_something_else_or_nothing() {
+    use Outcome::{Committed, NotAttempted, Unknown};
+    let check =
+        async |options: &str, more: &str, run_once: bool, outcome, code: Option<Code>, exit: Option<u32>| {
+            let sshd = Sshd::at(Place::HERE, more);
+            sshd.admit(&format!("{options} {}", std::fs::read_to_string(sshd.path("user.pub")).unwrap()));
+            let declared = [Declared("one", "echo ran >>RUNS", run_once)];
+            let rig = declaring(&sshd, &Terms::of(&sshd), &declared).await;
+            let open = rig.open().await;
+            let envelope = run(&open, "one").await;
+            let case = format!("{options}, {more}, {run_once}: {envelope:?}");
+            assert_eq!((envelope.outcome(), envelope.code()), (Some(outcome), code), "{case}");
+            let shown = &published(&envelope)["exit_status"];
+            assert!(exit.is_none_or(|exit| *shown == exit), "{case}");
+            assert_eq!(runs(&sshd), 0, "what was asked for never runs");
+            if outcome == Unknown {
+                // What answers the question is not what was asked, either.
+                let id = envelope.request_id().unwrap();
+                let _ = open.broker.reconcile(&id).await;
+                assert_eq!(open.result(&id).outcome(), Some(Unknown), "{case}");
+            }
+            open.close();
+        };
+    let (failed, unseen) = (Some(Code::RemoteFailed), Some(Code::OutcomeUnknown));
+    let forced = "command=\"echo forced; exit 7\"";
+    check(forced, "", false, Committed, failed, Some(7)).await;
+    check("restrict,command=\"/bin/false\"", "", false, Committed, failed, Some(1)).await;
+    check("", "ForceCommand /bin/false", false, Committed, failed, Some(1)).await;
+    // It ends, and does not say that the command under the reference did.
+    check(forced, "", true, Unknown, unseen, Some(7)).await;
+    check("command=\"echo forced\"", "", true, Unknown, unseen, Some(0)).await;
+    check("", "ForceCommand internal-sftp", true, Unknown, unseen, None).await;
+    // No session at all.
+    check("", "MaxSessions 0", false, NotAttempted, Some(Code::ConnectFailed), None).await;
 }

@@ -7,8 +7,9 @@ use proofport_core::ssh::SshRow;
 use proofport_tests::sshd::Sshd;
 use std::sync::Arc;
 
-/// Runs until it is let go.
-const HELD: &str = "echo ran >>RUNS; : >HERE/began; while [ ! -e HERE/go ]; do sleep 0.05; done;";
+/// Runs until it is let go, or the test is over.
+const HELD: &str =
+    "echo ran >>RUNS; : >HERE/began; while [ -e HERE/began ] && [ ! -e HERE/go ]; do sleep 0.05; done;";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_outlives_its_server_and_is_found() {

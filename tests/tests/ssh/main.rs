@@ -7,8 +7,18 @@
     reason = "a test says what it expects by panicking"
 )]
 
+mod cancel;
 mod deploy;
 mod ends;
+mod environment;
+mod identity;
+mod jump;
+mod killed;
 mod login;
 mod lost;
+mod namespace;
+mod outputs;
+mod peer;
+mod program;
+mod streams;
 mod world;

@@ -20,13 +20,16 @@ pub(crate) struct Terms {
     pub(crate) passphrase: Option<String>,
     /// More keys of the credential.
     pub(crate) more: String,
+    /// More lines of `[connections.c.limits]`.
+    pub(crate) limits: String,
 }
 
 impl Terms {
     /// The right ones.
     pub(crate) fn of(sshd: &Sshd) -> Self {
         let host_keys = format!("host_keys = [\"{}\"]", sshd.host_key());
-        Self { host_keys, key: sshd.user_key(), passphrase: None, more: String::new() }
+        let (more, limits) = (String::new(), String::new());
+        Self { host_keys, key: sshd.user_key(), passphrase: None, more, limits }
     }
 }
 
@@ -34,10 +37,12 @@ impl Terms {
 pub(crate) fn head(sshd: &Sshd, terms: &Terms) -> String {
     let passphrase = if terms.passphrase.is_some() { "passphrase = \"phrase\"\n" } else { "" };
     format!(
-        "[connections.c]\nconnector = \"DIGEST\"\naddresses = [\"127.0.0.1\"]\n\
-         [connections.c.limits]\nsetup_attempts = 1\n\
+        "[connections.c]\nconnector = \"DIGEST\"\naddresses = [\"{}\"]\n\
+         [connections.c.limits]\nsetup_attempts = 1\n{}\n\
          [connections.c.ssh]\nhosts = [\"{}\"]\n{}\n\
          [connections.c.credentials.login]\nsecret = \"login\"\nmode = \"ssh_key\"\n{passphrase}{}\n",
+        sshd.address(),
+        terms.limits,
         sshd.account(),
         terms.host_keys,
         terms.more,
@@ -57,10 +62,11 @@ pub(crate) async fn home(guest: &'static str, sshd: &Sshd, terms: &Terms, toml: 
 /// `RUNS` in it is a file to which each run appends a line, and `HERE` the test's folder.
 pub(crate) struct Declared(pub(crate) &'static str, pub(crate) &'static str, pub(crate) bool);
 
-/// A home whose connection declares these commands.
-pub(crate) async fn declaring(sshd: &Sshd, terms: &Terms, commands: &[Declared]) -> Rig {
+/// The `proofport.toml` of a connection that declares these commands.
+pub(crate) fn declared(sshd: &Sshd, terms: &Terms, commands: &[Declared]) -> String {
     let state = sshd.path("state");
     std::fs::create_dir_all(&state).unwrap();
+    sshd.give(&state);
     let here = sshd.path("").display().to_string();
     let mut toml = head(sshd, terms);
     toml.push_str(&format!("[connections.c.config]\nstate = \"{}\"\n", state.display()));
@@ -70,7 +76,12 @@ pub(crate) async fn declaring(sshd: &Sshd, terms: &Terms, commands: &[Declared])
             "[connections.c.config.commands.{name}]\nargv = [\"sh\", \"-c\", '''{script}''']\nrun_once = {run_once}\n"
         ));
     }
-    home(RUN, sshd, terms, &toml).await
+    toml
+}
+
+/// A home whose connection declares these commands.
+pub(crate) async fn declaring(sshd: &Sshd, terms: &Terms, commands: &[Declared]) -> Rig {
+    home(RUN, sshd, terms, &declared(sshd, terms, commands)).await
 }
 
 /// Runs the declared command of this name.

@@ -143,7 +143,8 @@ fn finish(send: Send, child: Child) -> Exchange {
         (Some(code), _) => SshExit::Status(u32::try_from(code).unwrap()),
         (None, signal) => SshExit::Signal(signal.unwrap().to_string()),
     };
-    let response = Response::Ssh(SshResponse { exit, stdout: output.stdout, stderr: output.stderr });
+    let response =
+        Response::Ssh(SshResponse { exit, stdout: output.stdout, stderr: output.stderr, stored: None });
     Exchange { role: send.role, request: send.request, response }
 }
 

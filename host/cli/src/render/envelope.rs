@@ -30,6 +30,7 @@ struct Seen {
     command_accepted: Option<bool>,
     stdout_complete: Option<bool>,
     stderr_complete: Option<bool>,
+    stop_confirmed: Option<bool>,
     #[serde(default)]
     attempts: Vec<Setup>,
     source: Option<Source>,
@@ -145,6 +146,15 @@ fn proof(seen: &Seen) -> String {
         }
         .to_owned()
     }));
+    if let Some(confirmed) = seen.stop_confirmed {
+        said.push(
+            match confirmed {
+                true => "it was asked to stop, and its end was seen",
+                false => "it was asked to stop, and its end was not seen",
+            }
+            .to_owned(),
+        );
+    }
     if seen.masked > 0 {
         said.push(format!("a secret was masked {} in the answer", times(seen.masked)));
     }

@@ -86,12 +86,13 @@ fn may_be_divided(state: &State) -> bool {
 
 /// Until when the newest answer asked to wait.
 fn held_back_until(state: &State) -> Option<UnixMillis> {
-    let delay = state.settled.as_ref()?.retry_after_seconds?;
     let attempt = state.attempts.last()?;
-    let micros = attempt.end.as_ref().map_or(0, |end| match &end.evidence {
+    let end = attempt.end.as_ref()?;
+    let delay = end.retry_after_seconds?;
+    let micros = match &end.evidence {
         Evidence::Http(http) => http.micros,
         Evidence::Ssh(ssh) => ssh.micros,
-    });
+    };
     let answered = UnixMillis(attempt.dispatch.at.0.saturating_add(micros.div_ceil(1000)));
     Some(answered.plus_seconds(delay.into()))
 }

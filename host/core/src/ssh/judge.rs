@@ -5,6 +5,7 @@ use super::evidence::SshEvidence;
 use super::row::SshRow;
 use crate::ceiling::Ceiling;
 use crate::classify::{Judgement, Reading, Shown, claim, under, unread};
+use crate::code::Code;
 use crate::contract::{Effect, Outcome, Source};
 use crate::exchange::SshExit;
 use crate::manifest::Contract;
@@ -56,6 +57,10 @@ pub(crate) fn judge(evidence: &SshEvidence, contract: &Contract, reading: Readin
         };
         return Judgement { source, ..refused };
     }
+    // The caller's own word, and no failure: what the remote makes of it is as unknown as ever.
+    if row == SshRow::Cancelled && contract.effect == Effect::Write {
+        return Judgement { code: Some(Code::CallerCancelled), ..claim(claims.0, claims.1, contract) };
+    }
     // The end is known and the output is not whole. A read is nothing but its output.
     if ceiling == Ceiling::Nothing && claims.0 == Outcome::Committed && contract.effect == Effect::Write {
         return unread(claims, contract);
@@ -73,7 +78,6 @@ fn is_before_work(status: u32, contract: &Contract) -> bool {
 mod tests {
     use super::*;
     use crate::classify;
-    use crate::code::Code;
     use crate::contract::Reason;
     use crate::evidence::{Cause, Evidence};
     use crate::ssh::StreamSeen;
@@ -171,6 +175,9 @@ mod tests {
         check(&write, cut(status(105)), none(), Committed, failed);
         check(&write, cut(Some(SshExit::Marker)), none(), Committed, unreadable);
         check(&write, cut(None), none(), Unknown, incomplete);
+        let cancelled = SshEvidence { cause: Some(Cause::Cancelled), ..cut(None) };
+        check(&write, cancelled.clone(), none(), Unknown, Some(Code::CallerCancelled));
+        check(&read, cancelled, none(), Unknown, incomplete);
         let nothing = SshEvidence::nothing_seen(Cause::HostStopped);
         check(&write, nothing.clone(), none(), Unknown, Some(Code::OutcomeUnknown));
         for of_read in [cut(status(0)), cut(status(3)), cut(None)] {

@@ -12,5 +12,6 @@ mod envelope;
 mod execs;
 mod later_attempts;
 mod properties;
+mod retries;
 mod secrets;
 mod transitions;

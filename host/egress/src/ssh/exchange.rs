@@ -11,7 +11,7 @@ use crate::http::{ContentSink, ExchangeDiagnostic, Watch, WirePoint};
 use bytes::Bytes;
 use proofport_core::digest::Digest;
 use proofport_core::evidence::Cause;
-use proofport_core::exchange::{SshExit, SshResponse, StoredContent};
+use proofport_core::exchange::{SshExit, SshResponse};
 use proofport_core::ssh::{SshEvidence, StreamSeen};
 use proofport_core::time::UnixMillis;
 use russh::client::Msg;
@@ -63,8 +63,6 @@ pub struct SshExchange {
     pub evidence: SshEvidence,
     /// The response, masked; only where it is whole and nothing had to be withheld.
     pub response: Option<SshResponse>,
-    /// Standard output, where it was stored instead of being kept in the response.
-    pub stored: Option<StoredContent>,
     /// For operators only.
     pub diagnostic: ExchangeDiagnostic,
 }
@@ -358,11 +356,11 @@ impl Seen {
         evidence.withheld = out.bytes.is_none() || err.bytes.is_none();
         let response = match (&evidence.exit, out.bytes, err.bytes) {
             (Some(exit), Some(stdout), Some(stderr)) if evidence.complete() => {
-                Some(SshResponse { exit: exit.clone(), stdout, stderr })
+                Some(SshResponse { exit: exit.clone(), stdout, stderr, stored })
             }
             (Some(_) | None, _, _) => None,
         };
-        SshExchange { evidence, response, stored, diagnostic }
+        SshExchange { evidence, response, diagnostic }
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn about(text: &str, name: &str) -> Result<Vec<Line>, InvalidHostKeys
             words.next();
         }
         let Some(names) = words.next() else { return Err(InvalidHostKeys::Line(number)) };
-        if !is_among(names, name) {
+        if !is_among(names, name).ok_or(InvalidHostKeys::Line(number))? {
             continue;
         }
         let (Some(kind), Some(blob)) = (words.next(), words.next()) else {
@@ -55,34 +55,33 @@ pub(super) fn about(text: &str, name: &str) -> Result<Vec<Line>, InvalidHostKeys
     Ok(lines)
 }
 
-/// Whether the name is one of these. A negated pattern that matches rules the line out.
-fn is_among(names: &str, name: &str) -> bool {
-    if let Some(hashed) = names.strip_prefix("|1|") {
-        return is_hash_of(hashed, name);
+/// Whether the name is one of these; none where that can't be told. A negated pattern that matches rules the
+/// line out.
+fn is_among(names: &str, name: &str) -> Option<bool> {
+    if let Some(hashed) = names.strip_prefix('|') {
+        // Whom a line revokes that can't be read, or in another form of hash, nobody knows.
+        return is_hash_of(hashed.strip_prefix("1|")?, name);
     }
     let mut found = false;
     for pattern in names.split(',') {
         match pattern.strip_prefix('!') {
             Some(pattern) if matches(pattern.to_ascii_lowercase().as_bytes(), name.as_bytes()) => {
-                return false;
+                return Some(false);
             }
             Some(_) => {}
             None => found |= matches(pattern.to_ascii_lowercase().as_bytes(), name.as_bytes()),
         }
     }
-    found
+    Some(found)
 }
 
 /// `salt|hash`, both in base64: the HMAC-SHA-1 of the name under the salt.
-fn is_hash_of(hashed: &str, name: &str) -> bool {
-    let parts = hashed.split_once('|').and_then(|(salt, hash)| {
-        let decode = |text: &str| BASE64.decode(text.as_bytes()).ok();
-        Some((decode(salt)?, decode(hash)?))
-    });
-    let Some((salt, hash)) = parts else { return false };
-    let Ok(mut mac) = Hmac::<Sha1>::new_from_slice(&salt) else { return false };
+fn is_hash_of(hashed: &str, name: &str) -> Option<bool> {
+    let (salt, hash) = hashed.split_once('|')?;
+    let decode = |text: &str| BASE64.decode(text.as_bytes()).ok();
+    let mut mac = Hmac::<Sha1>::new_from_slice(&decode(salt)?).ok()?;
     mac.update(name.as_bytes());
-    mac.verify_slice(&hash).is_ok()
+    Some(mac.verify_slice(&decode(hash)?).is_ok())
 }
 
 /// Whether the pattern, with `*` and `?` in it, is the whole name. Takes at most as many steps as the
@@ -148,7 +147,6 @@ mod tests {
         let hash = BASE64.encode(&mac.finalize().into_bytes());
         check(&format!("|1|{salt}|{hash}"), "host.example", &[Host]);
         check(&format!("|1|{salt}|{hash}"), "other.example", &[]);
-        check("|1|nonsense", "host.example", &[]);
     }
 
     #[test]
@@ -158,6 +156,10 @@ mod tests {
         assert_eq!(broken("\nhost.example ssh-ed25519 AAAA"), Some(InvalidHostKeys::Line(2)));
         assert_eq!(broken("@other host.example ssh-ed25519 AAAA"), Some(InvalidHostKeys::Line(1)));
         assert_eq!(broken("@revoked"), Some(InvalidHostKeys::Line(1)));
+        for names in ["|1|nonsense", "|1|!|!", "|1|AAAA|", "|2|AAAA|AAAA"] {
+            let expected = (names != "|1|AAAA|").then_some(InvalidHostKeys::Line(1));
+            assert_eq!(broken(&format!("@revoked {names} {KEY}")), expected, "{names}");
+        }
         assert_eq!(broken("other.example broken"), None);
     }
 }

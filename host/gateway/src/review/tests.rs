@@ -55,6 +55,17 @@ fn a_content_that_is_stored_is_said_to_be() {
 }
 
 #[test]
+fn raw_commands_are_told_of() {
+    for raw_commands in [true, false] {
+        let mut manifest = manifest();
+        manifest.operations[0].raw_commands = raw_commands;
+        let review = Review::of(&inspection(), &manifest);
+        assert_eq!(review.to_string().contains("May send raw commands"), raw_commands);
+        assert_eq!(review.operations[0].raw_commands, raw_commands);
+    }
+}
+
+#[test]
 fn contracts_in_sentences() {
     let check = |effect: Effect, repeat: Repeat, reconcile: Option<Reconcile>, expected: &[&str]| {
         let contract = Contract {
@@ -65,6 +76,7 @@ fn contracts_in_sentences() {
             batch: None,
             job_operation: None,
             completion_marker: None,
+            stop_grace_seconds: None,
         };
         let promises = words::promises(&contract);
         assert_eq!(promises.len(), expected.len(), "{promises:?}");
@@ -110,11 +122,13 @@ fn contracts_in_sentences() {
         }),
         job_operation: Some(crate::testing::name("follow")),
         completion_marker: Some("DONE\u{1b}[2J".to_owned()),
+        stop_grace_seconds: Some(15),
     };
     let all = words::promises(&contract).join("\n");
     for part in [
         "A complete 429 or 503 is",
         "Exit status 105 is",
+        "asked to stop (SIGTERM), and waited for up to 15 seconds",
         "up to 5 children, which stand or fall together",
         "`follow` follows",
         "DONE\\u{1b}[2J",

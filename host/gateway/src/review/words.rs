@@ -25,6 +25,12 @@ pub(super) fn promises(contract: &Contract) -> Vec<String> {
             plain(marker)
         ));
     }
+    if let Some(seconds) = contract.stop_grace_seconds {
+        promises.push(format!(
+            "A caller who cancels has the command asked to stop (SIGTERM), and waited for up to {}.",
+            duration(seconds.into())
+        ));
+    }
     promises
 }
 

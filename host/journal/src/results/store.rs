@@ -1,15 +1,13 @@
 //! The folder of contents: where files are, how many bytes they have, who is writing.
 
 use super::{Keep, Swept};
-use crate::disk::Disk;
+use crate::disk::{Disk, Found};
 use crate::error::JournalError;
 use crate::files;
 use crate::room::Reserve;
 use proofport_core::id::RequestId;
 use std::collections::HashSet;
-use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -101,12 +99,12 @@ impl Store {
     /// Makes the folder of a content. Its name is durable when this returns.
     pub(super) fn make_folder(&self, id: &RequestId) -> Result<(), JournalError> {
         for folder in [self.folder.clone(), self.folder_of(id)] {
-            match DirBuilder::new().mode(0o700).create(&folder) {
+            match self.disk.make_folder(&folder) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(JournalError::writing("create", &folder)(error)),
             }
-            files::sync_folder(&folder)?;
+            files::sync_folder(&*self.disk, &folder)?;
         }
         Ok(())
     }
@@ -116,14 +114,9 @@ impl Store {
     pub(super) fn put(&self, path: &Path, bytes: &[u8], charged: &mut u64) -> Result<(), JournalError> {
         self.charge(bytes.len() as u64, path)?;
         *charged += bytes.len() as u64;
-        let file = OpenOptions::new()
-            .create_new(true)
-            .write(true)
-            .mode(0o600)
-            .open(path)
-            .map_err(JournalError::writing("create", path))?;
-        self.disk.write(&file, bytes).map_err(JournalError::writing("write", path))?;
-        self.disk.sync(&file).map_err(JournalError::writing("sync", path))
+        let file = self.disk.create(path, Found::Refused).map_err(JournalError::writing("create", path))?;
+        self.disk.write(path, &file, 0, bytes).map_err(JournalError::writing("write", path))?;
+        self.disk.sync(path, &file).map_err(JournalError::writing("sync", path))
     }
 
     /// Writes the marker of a content whose chunks are on disk, and with it completes the content.
@@ -135,10 +128,10 @@ impl Store {
     ) -> Result<(), JournalError> {
         let (new, path) = (self.folder_of(id).join(NEW_MARKER), self.marker_path(id));
         // The chunks' names are durable before there can be a marker.
-        files::sync_folder(&path)?;
+        files::sync_folder(&*self.disk, &path)?;
         self.put(&new, marker, charged)?;
-        std::fs::rename(&new, &path).map_err(JournalError::writing("put in place", &path))?;
-        files::sync_folder(&path)
+        self.disk.rename(&new, &path).map_err(JournalError::writing("put in place", &path))?;
+        files::sync_folder(&*self.disk, &path)
     }
 
     fn charge(&self, bytes: u64, path: &Path) -> Result<(), JournalError> {
@@ -172,12 +165,12 @@ impl Store {
 
     fn remove_files(&self, id: &RequestId, folder: &Path) -> Result<(), JournalError> {
         let marker = self.marker_path(id);
-        match std::fs::remove_file(&marker) {
-            Ok(()) => files::sync_folder(&marker)?,
+        match self.disk.remove(&marker) {
+            Ok(()) => files::sync_folder(&*self.disk, &marker)?,
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(JournalError::io("remove", &marker)(error)),
         }
-        match std::fs::remove_dir_all(folder) {
+        match self.disk.remove_folder(folder) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             Err(error) => Err(JournalError::io("remove", folder)(error)),

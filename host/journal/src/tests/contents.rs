@@ -38,7 +38,7 @@ pub(super) fn folder(home: &Home, of: u8) -> PathBuf {
 }
 
 fn with_disk(home: &Home, disk: &Arc<ScriptedDisk>, options: Options) -> Journal {
-    Journal::open_on(&home.path, home.keys(), options, |backend| backend, Arc::clone(disk) as _).unwrap()
+    Journal::open_on(&home.path, home.keys(), options, Arc::clone(disk) as _).unwrap()
 }
 
 #[test]

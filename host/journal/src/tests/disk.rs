@@ -46,25 +46,25 @@ impl Disk for ScriptedDisk {
         Ok(self.free.load(Ordering::SeqCst))
     }
 
-    fn allocate(&self, file: &File, bytes: u64) -> io::Result<()> {
+    fn allocate(&self, path: &Path, file: &File, bytes: u64) -> io::Result<()> {
         if self.fail_allocations.load(Ordering::SeqCst) {
             return Err(full());
         }
-        LocalDisk.allocate(file, bytes)
+        LocalDisk.allocate(path, file, bytes)
     }
 
-    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
+    fn write(&self, path: &Path, file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
         if self.fail_writes.load(Ordering::SeqCst) {
-            LocalDisk.write(file, &bytes[..bytes.len() / 2])?;
+            LocalDisk.write(path, file, offset, &bytes[..bytes.len() / 2])?;
             return Err(full());
         }
-        LocalDisk.write(file, bytes)
+        LocalDisk.write(path, file, offset, bytes)
     }
 
-    fn sync(&self, file: &File) -> io::Result<()> {
+    fn sync(&self, path: &Path, file: &File) -> io::Result<()> {
         if self.fail_syncs.load(Ordering::SeqCst) {
             return Err(io::Error::other("the scripted disk is broken"));
         }
-        LocalDisk.sync(file)
+        LocalDisk.sync(path, file)
     }
 }

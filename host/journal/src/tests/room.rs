@@ -14,7 +14,7 @@ fn reserve_path(home: &Home) -> PathBuf {
 
 fn open(home: &Home, disk: &Arc<ScriptedDisk>) -> Journal {
     let options = Options { reserve_bytes: RESERVE, ..options() };
-    Journal::open_on(&home.path, home.keys(), options, |backend| backend, Arc::clone(disk) as _).unwrap()
+    Journal::open_on(&home.path, home.keys(), options, Arc::clone(disk) as _).unwrap()
 }
 
 #[test]

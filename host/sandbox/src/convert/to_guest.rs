@@ -79,6 +79,7 @@ fn response(response: &Response) -> wit::Response {
             },
             stdout: ssh.stdout.clone(),
             stderr: ssh.stderr.clone(),
+            stored: ssh.stored.as_ref().map(stored),
         }),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::request::FromQuery;
 use crate::types::Send;
-use crate::{Manifest, Operation, QueryTemplate, Request, Role, SshCommand, SshRequest, Step};
+use crate::{Manifest, Operation, QueryTemplate, Request, Role, SshCommand, SshRequest, Step, StopContract};
 
 impl SshRequest {
     /// A command without arguments. The program comes from the connector's text, never from an input.
@@ -24,9 +24,17 @@ impl SshRequest {
         }
     }
 
+    /// A text for the remote's shell, as it is. Nothing that varies belongs into it: what a caller gives
+    /// is an argument of a [`Script`](crate::ssh::Script). The operation has to declare
+    /// [`raw_commands`](Operation::raw_commands).
+    #[must_use]
+    pub fn raw(text: &'static str) -> Self {
+        Self { command: SshCommand::Raw(text.to_owned()), ..Self::argv(Vec::new()) }
+    }
+
     /// Adds one argument, which arrives as it is. A NUL can't be in one: the host refuses it.
     ///
-    /// On a raw command, which this crate never builds, it changes nothing.
+    /// On a raw command it changes nothing.
     #[must_use]
     pub fn arg(mut self, argument: impl Into<String>) -> Self {
         match &mut self.command {
@@ -101,6 +109,22 @@ impl Operation {
     #[must_use]
     pub fn completion_marker(mut self, text: &str) -> Self {
         self.completion_marker = Some(text.to_owned());
+        self
+    }
+
+    /// When its caller cancels, the command is sent SIGTERM, which reaches its process group, and its end
+    /// is waited for this long, 1 to 60 seconds, before the channel is closed. Without it, a
+    /// cancellation only closes the channel, and what runs runs on.
+    #[must_use]
+    pub const fn stop(mut self, grace_seconds: u32) -> Self {
+        self.stop = Some(StopContract { grace_seconds });
+        self
+    }
+
+    /// It may send a raw command text. The admin reviews that, and the connection has to allow it, too.
+    #[must_use]
+    pub const fn raw_commands(mut self) -> Self {
+        self.raw_commands = true;
         self
     }
 }

@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn only_status_0_is_a_success() {
         let check = |exit: SshExit, success: bool, reason: Reason| {
-            let response = SshResponse { exit, stdout: Vec::new(), stderr: Vec::new() };
+            let response = SshResponse { exit, stdout: Vec::new(), stderr: Vec::new(), stored: None };
             let verdict = response.verdict();
             assert_eq!(
                 (verdict.outcome, verdict.success, verdict.reason),

@@ -129,6 +129,9 @@ impl Ran {
         let status = match &response.exit {
             SshExit::Status(status) => Some(*status),
             SshExit::Marker => None,
+            // A run that was told to stop: the login shell around the script died of it, and the script
+            // says how its command ended.
+            SshExit::Signal(name) if name == "TERM" => None,
             // It was the script that died, not the command.
             SshExit::Signal(_) => return Self::Unseen,
         };
@@ -226,7 +229,7 @@ mod tests {
     use super::*;
 
     fn answer(exit: SshExit, stdout: &str, stderr: &str) -> SshResponse {
-        SshResponse { exit, stdout: stdout.into(), stderr: stderr.into() }
+        SshResponse { exit, stdout: stdout.into(), stderr: stderr.into(), stored: None }
     }
 
     #[test]
@@ -254,6 +257,8 @@ mod tests {
         check(SshExit::Marker, "", Ran::Unseen);
         // The script died; its command may not have.
         check(SshExit::Signal("KILL".to_owned()), "proofport-finished:pp1 0\n", Ran::Unseen);
+        check(SshExit::Signal("TERM".to_owned()), "proofport-finished:pp1 143\n", Ran::Ended(143));
+        check(SshExit::Signal("TERM".to_owned()), "proofport-finished:pp1 143\nx", Ran::Unseen);
     }
 
     #[test]

@@ -5,6 +5,9 @@
 #   status REFERENCE [--state DIR]       changes nothing
 #   stop REFERENCE [--state DIR]         ends the command, then answers as `status` does
 #
+# SIGTERM to a run, as a server passes it on (RFC 4254 section 6.9), does what `stop` does; the run then
+# ends as its command did.
+#
 # `status` says, on standard output, one of
 #   absent        nobody ran it here
 #   running       it runs, or its output is still open
@@ -84,6 +87,28 @@ pp_stop() {
         done
     done
     pp_status
+}
+
+# Waits for SIGTERM and passes it on: the shell that runs the command hears nothing before its end, and the
+# command is in a group of its own.
+pp_listen() {
+    pp_asked=''
+    trap 'pp_asked=1' TERM
+    # It is over.
+    trap 'kill "$pp_pause" 2>/dev/null; exit' USR1
+    while [ -z "$pp_asked" ] && pp_alive "$pp_dir/runner"; do
+        # A signal ends the wait, and the pause too where it reaches the whole group.
+        sleep 60 &
+        pp_pause=$!
+        if [ -z "$pp_asked" ]; then wait "$pp_pause"; fi
+        kill "$pp_pause" 2>/dev/null
+    done
+    pp_tries=0
+    while [ ! -e "$pp_dir/command" ] && [ "$pp_tries" -lt 50 ] && pp_alive "$pp_dir/runner"; do
+        sleep 0.1
+        pp_tries=$((pp_tries + 1))
+    done
+    pp_stop
 }
 
 pp_claim() {
@@ -169,8 +194,13 @@ pp_run() {
     pp_apart=''
     if command -v setsid >/dev/null; then pp_apart=setsid; fi
     umask "$pp_mask"
+    pp_pause=''
+    # Nothing of the channel stays open for it.
+    pp_listen </dev/null >/dev/null 2>&1 &
+    pp_listener=$!
     exec 4>&1
     pp_facts=$(pp_carry "$@")
+    kill -USR1 "$pp_listener" 2>/dev/null
     pp_word='' pp_code='' pp_bytes=- pp_digest=-
     while read -r pp_first pp_second; do
         case $pp_first:$pp_second in

@@ -30,8 +30,8 @@ fn process(remote: &Remote, file: &str) -> String {
 
 #[test]
 fn a_command_outlives_its_connection() {
-    // What a server does to the group of a connection that is gone, if anything.
-    for sent in [None, Some("HUP"), Some("TERM"), Some("INT"), Some("PIPE")] {
+    // What a server does to the group of a connection that is gone, if anything. SIGTERM asks it to stop.
+    for sent in [None, Some("HUP"), Some("INT"), Some("PIPE")] {
         let remote = Remote::new();
         gate(&remote);
         let mut child = remote
@@ -158,6 +158,56 @@ fn stop_insists() {
     let fate = remote.stop("pp1");
     assert!(matches!(fate, Fate::Ended { ending: Ending::Signal(9), .. }), "{fate:?}");
     drop(child.wait_with_output());
+}
+
+/// As a server passes a client's signal on: to the group of the run, and the command is in another.
+#[test]
+fn a_signal_to_the_run_stops_its_command() {
+    let check = |argv: &[&str], expected: Ending| {
+        let remote = Remote::new();
+        gate(&remote);
+        let child = remote.start("pp1", argv);
+        remote.until("its start", |remote| remote.path("up").exists());
+        let listener = children(child.id());
+        let group = format!("-{}", child.id());
+        assert!(Command::new("/bin/kill").args(["-TERM", "--", &group]).status().unwrap().success());
+        let answer = response(child.wait_with_output().unwrap());
+        let (Ending::Exit(said) | Ending::Signal(said)) = expected;
+        let told = if matches!(expected, Ending::Signal(_)) { said + 128 } else { said };
+        assert_eq!(ran(&answer, "pp1"), Ran::Ended(told), "{answer:?}");
+        let fate = remote.status("pp1");
+        assert!(matches!(fate, Fate::Ended { ending, .. } if ending == expected), "{fate:?}");
+        remote.until("nobody of it is left", |_| listener.iter().all(|pid| !alive(*pid)));
+    };
+    let read = "read line <gate";
+    check(&["sh", "-c", &format!("echo >up; {read}")], Ending::Signal(15));
+    check(&["sh", "-c", &format!("trap 'exit 7' TERM; echo >up; {read}")], Ending::Exit(7));
+    check(&["sh", "-c", &format!("trap '' TERM; echo >up; {read}")], Ending::Signal(9));
+}
+
+/// Whoever waits for a signal is gone with the run.
+#[test]
+fn a_run_leaves_nobody_behind() {
+    let remote = Remote::new();
+    gate(&remote);
+    let child = remote.start("pp1", &["sh", "-c", "echo >up; read line <gate"]);
+    remote.until("its start", |remote| remote.path("up").exists());
+    let all = children(child.id());
+    assert!(all.len() > 3, "{all:?}");
+    std::fs::write(remote.path("gate"), "go\n").unwrap();
+    assert_eq!(ran(&response(child.wait_with_output().unwrap()), "pp1"), Ran::Ended(0));
+    remote.until("nobody of it is left", |_| all.iter().all(|pid| !alive(*pid)));
+}
+
+/// The processes below this one.
+fn children(pid: u32) -> Vec<u32> {
+    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let own: Vec<u32> = list.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
+    own.iter().flat_map(|pid| std::iter::once(*pid).chain(children(*pid))).collect()
+}
+
+fn alive(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 #[test]

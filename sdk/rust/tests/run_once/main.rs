@@ -112,9 +112,10 @@ fn call(reference: &str) -> Call {
 fn response(output: Output) -> SshResponse {
     let exit = match (output.status.code(), output.status.signal()) {
         (Some(code), _) => SshExit::Status(u32::try_from(code).unwrap()),
+        (None, Some(15)) => SshExit::Signal("TERM".to_owned()),
         (None, signal) => SshExit::Signal(signal.unwrap().to_string()),
     };
-    SshResponse { exit, stdout: output.stdout, stderr: output.stderr }
+    SshResponse { exit, stdout: output.stdout, stderr: output.stderr, stored: None }
 }
 
 fn ran(response: &SshResponse, reference: &str) -> Ran {

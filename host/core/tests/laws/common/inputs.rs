@@ -17,6 +17,7 @@ use proofport_core::exchange::SshExit;
 use proofport_core::manifest::Contract;
 use proofport_core::ssh::{SshEvidence, StreamSeen};
 use proofport_core::state::{Standing, State};
+use proofport_core::time::UnixMillis;
 use proofport_core::verdict::{ChildVerdict, Verdict};
 use serde_json::json;
 
@@ -38,6 +39,7 @@ pub(crate) const fn place(input: &Input) -> usize {
         Input::Delivered => 12,
         Input::Recovered => 13,
         Input::Redirected { .. } => 14,
+        Input::Repeat(_) => 15,
     }
 }
 
@@ -148,6 +150,7 @@ pub(crate) fn inputs(terms: &Contract, salt: usize) -> Vec<Input> {
         Input::Delivered,
         Input::Recovered,
         Input::Redirected { evidence: Box::new(complete(307)), to: elsewhere() },
+        Input::Repeat([START, KEY_END, UnixMillis(u64::MAX)][salt % 3]),
     ]
 }
 

@@ -54,6 +54,7 @@ pub(crate) fn contract(effect: Effect, repeat: Repeat) -> Contract {
         batch: None,
         job_operation: None,
         completion_marker: None,
+        stop_grace_seconds: None,
     }
 }
 
@@ -97,6 +98,7 @@ pub(crate) fn binding(contract: Contract) -> Binding {
         redirect_origins: vec![elsewhere()],
         ssh_hosts: Vec::new(),
         children,
+        retries: None,
     }
 }
 
@@ -216,6 +218,7 @@ pub(crate) fn end(generation: u32, outcome: Outcome) -> AttemptEnd {
         connector_fault: None,
         redirected: None,
         unmatched_children: 0,
+        retry_after_seconds: None,
     }
 }
 

@@ -220,6 +220,7 @@ fn a_connection_takes_a_contract_away_and_never_adds_one() {
             batch: None,
             job_operation: None,
             completion_marker: None,
+            stop_grace_seconds: None,
         };
         let got = config.connections[&Name::parse(connection).unwrap()].contract(&declared);
         assert_eq!(got.repeat.kind(), expected, "{connection}");

@@ -19,6 +19,9 @@ const REFUSAL: RangeInclusive<u16> = 300..=599;
 /// Exit statuses that may be listed beside them.
 const EXIT: RangeInclusive<u16> = 1..=199;
 
+/// How long a command that was asked to stop may be waited for, in seconds.
+const GRACE: RangeInclusive<u32> = 1..=60;
+
 impl From<SchemaError> for Breach {
     fn from(error: SchemaError) -> Self {
         match error {
@@ -60,6 +63,7 @@ pub(super) fn operation(operation: wit::Operation) -> Result<Operation, Breach> 
         batch: operation.batch.as_ref().map(|batch| self::batch(batch, &name)).transpose()?,
         job_operation: operation.job_operation.as_deref().map(self::name).transpose()?,
         completion_marker: marker(operation.completion_marker, &name)?,
+        stop_grace_seconds: operation.stop.map(|stop| grace(stop, &name)).transpose()?,
     };
     let keyed = matches!(contract.repeat, Repeat::Keyed(_));
     if contract.effect == Effect::Read && (keyed || contract.batch.is_some()) {
@@ -73,6 +77,7 @@ pub(super) fn operation(operation: wit::Operation) -> Result<Operation, Breach> 
         child_output_schema,
         kept_headers: kept_headers(&operation.kept_headers, &name)?,
         stores_content: operation.stores_content,
+        raw_commands: operation.raw_commands,
         contract,
         name,
     })
@@ -135,6 +140,14 @@ fn batch(batch: &wit::BatchContract, owner: &Name) -> Result<Batch, ManifestProb
         },
         max: batch.max,
     })
+}
+
+fn grace(stop: wit::StopContract, owner: &Name) -> Result<u32, ManifestProblem> {
+    if GRACE.contains(&stop.grace_seconds) {
+        Ok(stop.grace_seconds)
+    } else {
+        Err(ManifestProblem::Grace(owner.clone()))
+    }
 }
 
 fn marker(marker: Option<String>, owner: &Name) -> Result<Option<String>, ManifestProblem> {

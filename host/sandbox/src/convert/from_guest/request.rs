@@ -24,7 +24,7 @@ pub(super) fn request(
 ) -> Result<Request, Breach> {
     match request {
         wit::Request::Http(http) => Ok(Request::Http(self::http(http, operation, rules)?)),
-        wit::Request::Ssh(ssh) => Ok(Request::Ssh(self::ssh(ssh, rules)?)),
+        wit::Request::Ssh(ssh) => Ok(Request::Ssh(self::ssh(ssh, operation, rules)?)),
     }
 }
 
@@ -102,7 +102,7 @@ fn slot(text: Option<&str>, rules: &Rules) -> Result<Option<Name>, Breach> {
     }
 }
 
-fn ssh(ssh: wit::SshRequest, rules: &Rules) -> Result<SshRequest, Breach> {
+fn ssh(ssh: wit::SshRequest, operation: &Operation, rules: &Rules) -> Result<SshRequest, Breach> {
     let host = match ssh.host {
         None => rules.ssh_hosts.first().cloned(),
         Some(host) => rules.ssh_hosts.iter().find(|listed| **listed == host).cloned(),
@@ -110,7 +110,8 @@ fn ssh(ssh: wit::SshRequest, rules: &Rules) -> Result<SshRequest, Breach> {
     let command = match ssh.command {
         wit::SshCommand::Argv(argv) => argv_command(argv)?,
         wit::SshCommand::Raw(raw) => {
-            if !rules.raw_commands {
+            // Two keys: the author's, which the review shows, and the admin's.
+            if !(rules.raw_commands && operation.raw_commands) {
                 return Err(Breach::RawCommand);
             }
             if raw.trim().is_empty() || !is_argument(&raw) {

@@ -34,7 +34,13 @@ fn wit_operation() -> wit::Operation {
         completion_marker: None,
         kept_headers: vec!["Request-Id".to_owned()],
         stores_content: false,
+        stop: None,
+        raw_commands: false,
     }
+}
+
+fn grace(seconds: u32) -> Option<wit::StopContract> {
+    Some(wit::StopContract { grace_seconds: seconds })
 }
 
 fn wit_manifest() -> wit::Manifest {
@@ -238,7 +244,7 @@ fn ssh_commands_are_held_against_the_rules() {
 }
 
 #[test]
-fn a_raw_command_needs_the_connections_word() {
+fn a_raw_command_needs_the_connections_word_and_the_operations() {
     let request = wit::Request::Ssh(wit::SshRequest {
         host: None,
         command: wit::SshCommand::Raw("df -h | tail".to_owned()),
@@ -247,8 +253,15 @@ fn a_raw_command_needs_the_connections_word() {
         credential: None,
     });
     let send = wit::Send { role: wit::Role::Effect, request, summary: "Look".to_owned() };
-    let allowing = Rules { raw_commands: true, ..rules("act") };
-    assert!(step(wit::Step::Send(send), &call(), &[], &allowing).is_ok());
+    for (declared, allowed) in [(true, true), (true, false), (false, true), (false, false)] {
+        let rules = rules("act");
+        let mut manifest = (*rules.manifest).clone();
+        manifest.operations[0].raw_commands = declared;
+        let rules = Rules { raw_commands: allowed, manifest: Arc::new(manifest), ..rules };
+        let step = step(wit::Step::Send(send.clone()), &call(), &[], &rules);
+        let expected = if declared && allowed { None } else { Some(Breach::RawCommand) };
+        assert_eq!(step.err(), expected, "{declared} {allowed}");
+    }
 }
 
 #[test]
@@ -369,6 +382,9 @@ fn manifests_are_held_against_the_rules() {
     check(|m| m.operations[0].statuses_before_work = vec![600], P::Status(act()));
     check(|m| m.operations[0].statuses_before_work = vec![0], P::Status(act()));
     assert!(read_manifest(|m| m.operations[0].statuses_before_work = vec![1, 199, 300, 599]).is_ok());
+    check(|m| m.operations[0].stop = grace(0), P::Grace(act()));
+    check(|m| m.operations[0].stop = grace(61), P::Grace(act()));
+    assert!(read_manifest(|m| m.operations[0].stop = grace(60)).is_ok());
     let keyed = |place: &str| {
         let place = wit::KeyPlace::Header(place.to_owned());
         read_manifest(|m| match &mut m.operations[0].repeat {
