@@ -14,8 +14,8 @@ use proofport_core::contract::{Effect, Outcome, Repeat};
 use proofport_core::decide::{Input, decide};
 use proofport_core::diagnostic::{Diagnostic, Protected};
 use proofport_core::digest::Digest;
-use proofport_core::envelope::{Envelope, RemoteData};
-use proofport_core::event::{Accepted, Event, EventKind, ResultFacts};
+use proofport_core::envelope::{Envelope, RemoteData, Stored};
+use proofport_core::event::{Accepted, Continues, Event, EventKind, ResultFacts};
 use proofport_core::id::{Name, OperationName, RequestId};
 use proofport_core::state::{IllegalEvent, State};
 use proofport_core::time::UnixMillis;
@@ -289,7 +289,7 @@ impl Inner {
             },
             Some(ResultFacts::Nothing | ResultFacts::Withheld | ResultFacts::OverLimit) | None => None,
         };
-        let envelope = Envelope::of(state, result.map(RemoteData::checked), repeated, self.now());
+        let envelope = Envelope::of(state, self.stored(state, result), repeated, self.now());
         Delivery { envelope, state: Some(Box::new(state.clone())), inner: Arc::clone(self) }
     }
 
@@ -308,6 +308,16 @@ impl Inner {
     }
 
     async fn call(self: Arc<Self>, request: CallRequest) -> Delivery {
+        self.carry_out(request, None).await
+    }
+
+    /// Carries out a call. `link`: it sends children of a batch once more, and is found again by this.
+    pub(crate) async fn carry_out(
+        self: Arc<Self>,
+        request: CallRequest,
+        link: Option<(Continues, Digest)>,
+    ) -> Delivery {
+        let (continues, link) = link.map(|(continues, link)| (Box::new(continues), link)).unzip();
         // The first gate, before anything is said about what exists.
         if self.is_locked() {
             return self.refusal(Code::VaultLocked, Some(request.operation));
@@ -357,12 +367,13 @@ impl Inner {
             input: Digest::of_bytes(if value.is_some() { canonical.as_bytes() } else { &request.input }),
             call_key: request.call_key.as_deref().map(|key| Digest::of_bytes(key.as_bytes())),
             at: self.now(),
+            continues,
         };
         let begun = Run::begin(Arc::clone(&self), connection, accepted, value, canonical, publish);
         let finished = match begun {
             Ok(mut run) => {
                 if let Some(keys) = keys.as_ref().filter(|_| !call_key_reused) {
-                    run.remember(keys.all());
+                    run.remember(keys.all().into_iter().chain(link).collect());
                 }
                 // A task of its own: a panic in it must not take with it what is proved.
                 let work = async move {
@@ -373,8 +384,13 @@ impl Inner {
             Err(error) => Ok(Err(error)),
         };
         let delivery = match finished.and_then(|finished| finished.map_err(|error| error.to_string())) {
-            Ok(Finished { state, result }) => Delivery {
-                envelope: Envelope::of(&state, result.map(RemoteData::checked), false, self.now()),
+            Ok(Finished { state, result, children }) => Delivery {
+                envelope: Envelope::of(
+                    &state,
+                    Stored { result: result.map(RemoteData::checked), children },
+                    false,
+                    self.now(),
+                ),
                 state: Some(Box::new(state)),
                 inner: Arc::clone(&self),
             },

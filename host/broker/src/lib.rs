@@ -6,6 +6,7 @@
 //! nothing by going.
 
 mod ask;
+mod batch;
 mod broker;
 mod cancel;
 mod connect;
@@ -21,6 +22,7 @@ mod probe;
 mod proxy;
 mod reconcile;
 mod refuse;
+mod retry_batch;
 mod run;
 mod ssh;
 mod validate;
@@ -31,4 +33,5 @@ pub use host::{Clock, Entropy, SystemClock, SystemEntropy};
 pub use intent::Caller;
 pub use probe::{NoProbe, Point, Probe};
 pub use reconcile::ReconcileError;
+pub use retry_batch::RetryBatchError;
 pub use ssh::{SshBinding, SshJumpBinding};

@@ -1,5 +1,6 @@
 //! One invocation, driven by the one loop.
 
+use crate::batch::Outputs;
 use crate::broker::Inner;
 use crate::cancel::{Cancelled, Entered};
 use crate::connection::Connection;
@@ -87,6 +88,8 @@ pub(crate) struct Scratch {
     pub(crate) blind: bool,
     /// The result's value, as its stored bytes parse.
     pub(crate) result: Option<Value>,
+    /// The outputs of a batch's children, as they are stored.
+    pub(crate) children: Outputs,
     pub(crate) protected: Protected,
 }
 
@@ -115,6 +118,7 @@ impl Scratch {
             guards: Vec::new(),
             blind: false,
             result: None,
+            children: Outputs::new(),
             protected: Protected::default(),
         }
     }
@@ -124,6 +128,7 @@ impl Scratch {
 pub(crate) struct Finished {
     pub(crate) state: State,
     pub(crate) result: Option<Value>,
+    pub(crate) children: Outputs,
 }
 
 /// An invocation can't go on.
@@ -219,7 +224,8 @@ impl Run {
                 Effect::Dispatch => vec![self.dispatch().await?],
                 Effect::Judge => vec![self.judge().await],
                 Effect::Wait | Effect::Deliver => {
-                    return Ok(Finished { state: self.state, result: self.scratch.result });
+                    let Scratch { result, children, .. } = self.scratch;
+                    return Ok(Finished { state: self.state, result, children });
                 }
             };
             for input in inputs {

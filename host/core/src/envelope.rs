@@ -112,8 +112,9 @@ pub struct RemoteData(Value);
 pub struct Stored {
     /// The operation's output.
     pub result: Option<RemoteData>,
-    /// Outputs of a batch's children, by position.
-    pub children: BTreeMap<u32, RemoteData>,
+    /// Outputs of a batch's children by position: canonical JSON that was checked against its declared
+    /// schema and scanned by the leak guard.
+    pub children: BTreeMap<u32, String>,
 }
 
 impl From<Option<RemoteData>> for Stored {
@@ -127,12 +128,6 @@ impl RemoteData {
     #[must_use]
     pub const fn checked(value: Value) -> Self {
         Self(value)
-    }
-
-    /// The value.
-    #[must_use]
-    pub const fn value(&self) -> &Value {
-        &self.0
     }
 }
 
@@ -203,9 +198,9 @@ impl Envelope {
     /// The answer that this record gives. `stored` is used only where it goes with the record.
     #[must_use]
     pub fn of(state: &State, stored: impl Into<Stored>, repeated: bool, now: UnixMillis) -> Self {
-        let Stored { result, mut children } = stored.into();
+        let Stored { result, children } = stored.into();
         let children: Vec<_> =
-            claims(state, now).into_iter().map(|claim| Child::of(claim, &mut children)).collect();
+            claims(state, now).into_iter().map(|claim| Child::of(claim, &children)).collect();
         let (deliverable, stored) = match &state.result {
             Some(ResultFacts::Output { content, .. }) => (true, *content),
             Some(ResultFacts::Nothing | ResultFacts::Withheld | ResultFacts::OverLimit) | None => {

@@ -1,8 +1,8 @@
 //! Declaring what a connector is.
 
 use crate::{
-    BatchContract, BatchMode, Effect, HttpQueryTemplate, InjectionMode, KeyPlace, KeyedContract, Manifest, Operation,
-    QueryTemplate, ReconcileContract, Repeat, Slot, Value, json,
+    BatchContract, BatchMode, Effect, HttpQueryTemplate, InjectionMode, KeyPlace, KeyedContract, Manifest,
+    Operation, QueryTemplate, ReconcileContract, Repeat, Slot, Value, json,
 };
 
 impl Manifest {
@@ -182,13 +182,7 @@ impl BatchContract {
     /// more in other company.
     #[must_use]
     pub fn new(items: &str, child_id: &str, mode: BatchMode, max: u32) -> Self {
-        Self {
-            items: items.to_owned(),
-            child_id: child_id.to_owned(),
-            mode,
-            max,
-            child_output_schema: None,
-        }
+        Self { items: items.to_owned(), child_id: child_id.to_owned(), mode, max, child_output_schema: None }
     }
 
     /// The JSON Schema of the output of a child that succeeded; its root is an object. Then each such child

@@ -2,7 +2,6 @@
 
 use super::RemoteData;
 use crate::batch::{ChildClaim, ChildId};
-use crate::canonical::canonical;
 use crate::code::Code;
 use crate::contract::{Action, Outcome, Retry};
 use crate::digest::Digest;
@@ -38,12 +37,12 @@ pub struct Child {
 
 impl Child {
     /// The entry of this child. An output is used only where it is the one that the record names.
-    pub(super) fn of(claim: ChildClaim, stored: &mut BTreeMap<u32, RemoteData>) -> Self {
+    pub(super) fn of(claim: ChildClaim, stored: &BTreeMap<u32, String>) -> Self {
         let ChildClaim { index, id, outcome, mut code, mut retry, mut action, output } = claim;
-        let same = |data: &RemoteData| {
-            output.is_some_and(|digest| digest == Digest::of_bytes(canonical(data.value()).as_bytes()))
-        };
-        let result = stored.remove(&index).filter(same);
+        // Exactly the bytes that were settled, or none.
+        let same = |text: &&String| output.is_some_and(|digest| digest == Digest::of_bytes(text.as_bytes()));
+        let result = stored.get(&index).filter(same).and_then(|text| serde_json::from_str(text).ok());
+        let result = result.map(RemoteData::checked);
         if code.is_none() && output.is_some() && result.is_none() {
             // It was stored, and now it can't be read: a success without its result is none.
             (code, retry, action) =
@@ -97,6 +96,6 @@ impl Child {
     /// Its output.
     #[must_use]
     pub fn result(&self) -> Option<&serde_json::Value> {
-        self.result.as_ref().map(RemoteData::value)
+        self.result.as_ref().map(|data| &data.0)
     }
 }

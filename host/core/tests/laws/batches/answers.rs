@@ -213,11 +213,11 @@ fn an_answer_shows_the_outputs_on_record() {
     take(&mut state, Input::Exchanged(Box::new(evidence.clone())));
     let result = crate::common::values::output();
     take(&mut state, Input::Judged(Box::new(Judged { judgement, evidence, result })));
-    let check = |first: Option<serde_json::Value>, ok: bool| {
-        let mut children = BTreeMap::from([(1, RemoteData::checked(json!({"m": [1], "n": 1})))]);
-        children.extend(first.map(|first| (0, RemoteData::checked(first))));
+    let check = |first: Option<&str>, ok: bool| {
+        let mut children = BTreeMap::from([(1, r#"{"m":[1],"n":1}"#.to_owned())]);
+        children.extend(first.map(|first| (0, first.to_owned())));
         // One that nobody put on record is never shown.
-        children.insert(2, RemoteData::checked(json!({"smuggled": true})));
+        children.insert(2, r#"{"smuggled":true}"#.to_owned());
         let stored = Stored { result: Some(RemoteData::checked(json!({}))), children };
         let envelope = Envelope::of(&state, stored, false, START);
         assert_eq!(envelope.ok(), ok, "{envelope:?}");
@@ -228,8 +228,10 @@ fn an_answer_shows_the_outputs_on_record() {
         assert_eq!((second.result(), third.result()), (Some(&json!({"n": 1, "m": [1]})), None));
         assert_eq!(envelope.code(), (!ok).then_some(ResultUnavailable));
     };
-    check(Some(json!({"n": 0, "m": [1]})), true);
-    check(Some(json!({"n": 9, "m": [1]})), false);
+    check(Some(r#"{"m":[1],"n":0}"#), true);
+    check(Some(r#"{"m":[1],"n":9}"#), false);
+    // Exactly the bytes that were settled.
+    check(Some(r#"{"m":[1], "n":0}"#), false);
     check(None, false);
 }
 

@@ -414,7 +414,8 @@ fn batches_are_held_against_the_rules() {
     use ManifestProblem as P;
     let act = || Name::parse("act").unwrap();
     let object = r#"{"type":"object"}"#;
-    let check = |(items, child_id, max, schema): (&str, &str, u32, Option<&str>), expected: Option<Breach>| {
+    let check = |(items, child_id, max, schema): (&str, &str, u32, Option<&str>),
+                 expected: Option<Breach>| {
         let batch = wit::BatchContract {
             items: items.to_owned(),
             child_id: child_id.to_owned(),
