@@ -196,6 +196,9 @@ impl State {
             Source::RemoteQuery if self.effect() == Some(Effect::Read) => {
                 self.was_queried(QueryPurpose::Read)
             }
+            Source::RemoteQuery if settlement.outcome == Outcome::Rejected => {
+                self.dispatched() && self.was_answered() && self.taken_over().is_none()
+            }
             Source::RemoteQuery => self.dispatched() && self.was_answered(),
             Source::OperatorAttested => self.dispatched(),
             Source::RemoteResponse | Source::TransportObserved => {
@@ -233,6 +236,10 @@ impl State {
         let open = || child.generation.is_none() && self.child(child.index).outcome == Outcome::Unknown;
         let proved = match child.source {
             Source::RemoteResponse | Source::TransportObserved => self.was_told_of(child),
+            // A query looks for this call's effect, and not for the one that sent the child first.
+            Source::RemoteQuery if child.outcome == Outcome::Rejected => {
+                open() && self.was_answered() && !self.is_taken_over(child.index)
+            }
             Source::RemoteQuery => open() && child.outcome.is_settled() && self.was_answered(),
             Source::OperatorAttested => open() && child.outcome.is_settled() && self.dispatched(),
         };

@@ -57,6 +57,11 @@ impl State {
         (!continues.unknown.is_empty()).then_some(Outcome::Unknown)
     }
 
+    /// Whether this child is sent again here and unknown in the record of the invocation that sent it first.
+    pub(crate) fn is_taken_over(&self, index: u32) -> bool {
+        self.accepted.continues.as_ref().is_some_and(|continues| continues.unknown.contains(&index))
+    }
+
     /// What is known of the child at this position: by law 3 over the attempts, each of which says what its
     /// answer said of the child, or else what became of the attempt; unless a query or a person settled it.
     #[must_use]
@@ -66,9 +71,8 @@ impl State {
             return later.into();
         }
         let told: Vec<_> = self.attempts.iter().map(|attempt| self.child_in(attempt, index)).collect();
-        let continues = self.accepted.continues.as_ref();
-        let before = continues.filter(|continues| continues.unknown.contains(&index));
-        let before = before.map(|_| ChildRecord::plain(Outcome::Unknown, Some(Code::OutcomeUnknown)));
+        let unknown = ChildRecord::plain(Outcome::Unknown, Some(Code::OutcomeUnknown));
+        let before = self.is_taken_over(index).then_some(unknown);
         let all = || before.iter().chain(&told);
         let outcome = Outcome::aggregate(all().map(|record| record.outcome));
         let newest = all().rev().find(|record| record.outcome == outcome).copied();

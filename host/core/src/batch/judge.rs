@@ -334,11 +334,14 @@ fn found_independent(state: &State, whole: Judgement, success: bool, matched: Ve
     let mut outcomes = Vec::with_capacity(matched.len());
     for (index, said) in (0..).zip(matched) {
         let before = state.child(index);
+        // That this call's effect is absent does not say that the first one's is.
+        let refusable = !state.is_taken_over(index);
         let now = match said {
             _ if before.outcome.is_settled() => None,
+            Match::Once(said) if said.verdict.outcome == Outcome::Rejected && !refusable => None,
             Match::Once(said) if said.verdict.outcome.is_settled() => Some(claimed(index, said)),
             // Nothing of the batch is there.
-            Match::Missing if absent => Some(shared(&whole, BatchMode::Independent, index)),
+            Match::Missing if absent && refusable => Some(shared(&whole, BatchMode::Independent, index)),
             Match::Missing | Match::Once(_) | Match::Contradictory => None,
         };
         outcomes

@@ -2,12 +2,14 @@
 
 use super::*;
 use crate::common::values::{
-    KEY_END, LEASE_END, accepted, binding, complete, credential, digest, key_use, keyed, lost, peer,
+    KEY_END, LEASE_END, accepted, binding, complete, credential, digest, key_use, keyed, lost, peer, query,
 };
 use proofport_core::batch::again::{Again, again, continues};
+use proofport_core::batch::found;
+use proofport_core::classify;
 use proofport_core::contract::KeyPlace;
 use proofport_core::decide::Readiness;
-use proofport_core::event::{Continues, CredentialUse, KeyUse};
+use proofport_core::event::{Continues, CredentialUse, KeyUse, QueryPurpose};
 use proofport_core::id::RequestId;
 use proofport_core::project::project;
 use proofport_core::state::IllegalEvent;
@@ -218,4 +220,31 @@ fn a_refusal_of_what_is_sent_again_leaves_it_unknown() {
     let state = linked(Repeat::Idempotent, takes_over(&[1], None), credential()).unwrap();
     let got: Vec<_> = claims(&state, START).into_iter().map(|claim| claim.outcome).collect();
     assert_eq!(got, [Outcome::NotAttempted, Unknown, Outcome::NotAttempted]);
+}
+
+/// A query looks for the effect of the call that it is made for: its finding nothing does not settle what
+/// another call may have done.
+#[test]
+fn absence_here_says_nothing_of_what_was_sent_first() {
+    let present = (Committed, true, Reason::Present);
+    let absent = (Rejected, false, Reason::Absent);
+    let check = |word: Claim, said: Vec<Said>, whole: Outcome, expected: [Outcome; 3]| {
+        let mut state = linked(Repeat::Idempotent, takes_over(&[1], None), credential()).unwrap();
+        let ready = Readiness { request: digest(9), peer: peer(), key: None, lease_millis: 1, follows: None };
+        take(&mut state, Input::Ready(Box::new(ready)));
+        answer(&mut state, &independent(Repeat::Idempotent), lost(), Reading::None, vec![]);
+        take(&mut state, Input::Queried(Box::new(query(QueryPurpose::Reconcile, complete(200)))));
+        let evidence = Evidence::from(complete(200));
+        let plain = contract(Effect::Write, Repeat::Idempotent);
+        let found_whole = classify::judge(&evidence, &plain, verdict(word), None);
+        let judgement = found(&state, found_whole, (word.0, word.1), said.clone());
+        let result = ResultFacts::Nothing;
+        take(&mut state, Input::Reconciled(Box::new(Judged { judgement, evidence, result })));
+        let got: Vec<_> = claims(&state, START).into_iter().map(|claim| claim.outcome).collect();
+        assert_eq!((state.outcome(), &got[..]), (whole, &expected[..]), "{said:?}");
+    };
+    check(absent, vec![], Unknown, [Rejected, Unknown, Rejected]);
+    check(absent, three(absent, absent, absent), Unknown, [Rejected, Unknown, Rejected]);
+    check(present, three(absent, present, absent), Committed, [Rejected, Committed, Rejected]);
+    check(present, three(present, absent, present), Committed, [Committed, Unknown, Committed]);
 }
