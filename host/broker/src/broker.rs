@@ -25,7 +25,7 @@ use proofport_journal::{Batch, BodyKind, Journal, JournalError, Recorded, Room};
 use proofport_vault::{State as VaultState, Vault};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// What a broker is made of.
 pub struct Parts {
@@ -61,6 +61,8 @@ pub(crate) struct Inner {
     under_way: Mutex<HashMap<Digest, Vec<Going>>>,
     /// Invocations whose fate is being asked for.
     asking: Mutex<HashSet<RequestId>>,
+    /// Tells that somebody has ended asking.
+    asked: Notify,
     /// Who waits for what.
     pub(crate) interest: Interest,
 }
@@ -151,6 +153,7 @@ impl Broker {
             prepared: Prepared::default(),
             under_way: Mutex::new(HashMap::new()),
             asking: Mutex::new(HashSet::new()),
+            asked: Notify::new(),
             interest: Interest::default(),
         });
         for id in inner.journal.open_invocations()? {
@@ -272,6 +275,19 @@ impl Inner {
         asking.insert(id).then(|| Claim { inner: Arc::clone(self), id })
     }
 
+    /// The same, once nobody else has it.
+    pub(crate) async fn claim_when_free(self: &Arc<Self>, id: RequestId) -> Claim {
+        loop {
+            let mut freed = std::pin::pin!(self.asked.notified());
+            // From here on an end is heard of, whenever it comes.
+            freed.as_mut().enable();
+            if let Some(claim) = self.claim(id) {
+                return claim;
+            }
+            freed.await;
+        }
+    }
+
     pub(crate) fn refusal(self: &Arc<Self>, code: Code, operation: Option<OperationName>) -> Delivery {
         Delivery { envelope: Envelope::refusal(code, operation), state: None, inner: Arc::clone(self) }
     }
@@ -304,6 +320,17 @@ impl Inner {
                 tracing::error!(%id, %error, "a stored content can't be read");
                 false
             }
+        }
+    }
+
+    /// The answer of a run that saw everything itself.
+    pub(crate) fn delivery(self: &Arc<Self>, finished: Finished) -> Delivery {
+        let Finished { state, result, children, adopted: _ } = finished;
+        let stored = Stored { result: result.map(RemoteData::checked), children };
+        Delivery {
+            envelope: Envelope::of(&state, stored, false, self.now()),
+            state: Some(Box::new(state)),
+            inner: Arc::clone(self),
         }
     }
 
@@ -384,16 +411,7 @@ impl Inner {
             Err(error) => Ok(Err(error)),
         };
         let delivery = match finished.and_then(|finished| finished.map_err(|error| error.to_string())) {
-            Ok(Finished { state, result, children }) => Delivery {
-                envelope: Envelope::of(
-                    &state,
-                    Stored { result: result.map(RemoteData::checked), children },
-                    false,
-                    self.now(),
-                ),
-                state: Some(Box::new(state)),
-                inner: Arc::clone(&self),
-            },
+            Ok(finished) => self.delivered(finished),
             Err(error) => {
                 tracing::error!(operation = %request.operation, %error, "an invocation could not go on");
                 let durable = watcher.borrow().clone();
@@ -532,6 +550,7 @@ pub(crate) struct Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         self.inner.asking.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.inner.asked.notify_waiters();
     }
 }
 

@@ -31,13 +31,16 @@ impl Default for Interest {
 /// An invocation's place among those that are under way, until it is not.
 pub(crate) struct Entered {
     inner: Arc<Inner>,
-    id: RequestId,
+    /// Whom a cancellation reaches through it; none: nobody.
+    id: Option<RequestId>,
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
         let interest = &self.inner.interest;
-        interest.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        if let Some(id) = &self.id {
+            interest.all.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        }
         interest.count.send_modify(|(count, _)| *count = count.saturating_sub(1));
     }
 }
@@ -73,17 +76,27 @@ impl Inner {
         newest: watch::Receiver<Option<State>>,
     ) -> Option<(Entered, Cancelled)> {
         let (cancel, cancelled) = watch::channel(false);
+        let mut entered = self.enter_asking()?;
+        entered.id = Some(id);
+        let mut all = self.interest.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(id, Waiting { cancel, newest });
+        drop(all);
+        Some((entered, Cancelled(cancelled)))
+    }
+
+    /// Enters somebody who asks beside it for an invocation's fate; none when the host is stopping.
+    pub(crate) fn enter_asking(self: &Arc<Self>) -> Option<Entered> {
         let mut taken = false;
         self.interest.count.send_modify(|(count, open)| {
             taken = *open;
             *count += usize::from(*open);
         });
-        if !taken {
-            return None;
-        }
-        let mut all = self.interest.all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(id, Waiting { cancel, newest });
-        Some((Entered { inner: Arc::clone(self), id }, Cancelled(cancelled)))
+        taken.then(|| Entered { inner: Arc::clone(self), id: None })
+    }
+
+    /// Whether somebody carries this invocation out.
+    pub(crate) fn is_entered(&self, id: &RequestId) -> bool {
+        self.interest.all.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
     }
 }
 

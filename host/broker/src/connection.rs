@@ -8,6 +8,7 @@ use proofport_core::id::Name;
 use proofport_core::manifest::{Contract, Manifest, Operation};
 use proofport_core::origin::Origin;
 use proofport_core::proxy_status::Hop as HopName;
+use proofport_core::retry::RetryBudget;
 use proofport_core::secret::Secret;
 use proofport_core::ssh::SshHost;
 use proofport_egress::ssh::SshInjection;
@@ -58,6 +59,8 @@ pub struct Declaration {
     pub credentials: BTreeMap<Name, Binding>,
     /// Whether the admin marked every operation as `repeat: none`.
     pub repeat_none: bool,
+    /// How often the host repeats an effect by itself, where the contract permits it.
+    pub retries: Option<RetryBudget>,
     /// Its limits.
     pub limits: Limits,
 }

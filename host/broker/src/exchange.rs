@@ -74,6 +74,9 @@ impl Exchanged {
     }
 }
 
+/// Of an output that may be stored, this part of the limit is shown at most.
+const SHOWN_PART: usize = 8;
+
 impl Run {
     /// Where the content of the next answer goes, if the operation has it stored. The egress searches it
     /// for the secret of its own request; on the way to the disk it is searched for all others.
@@ -118,6 +121,8 @@ impl Run {
             ssh: SshExchangeOptions {
                 deadline,
                 max_output_bytes: limits.response_bytes,
+                // What is shown may be said again as JSON, in which a byte can take six.
+                max_shown_bytes: limits.response_bytes / SHOWN_PART,
                 max_content_bytes: limits.content_bytes,
                 // An answer to a question may well quote it.
                 marker: marker.filter(|_| role == Role::Effect),

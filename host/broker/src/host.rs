@@ -1,13 +1,31 @@
 //! Time and randomness, handed in so that tests and replays choose them.
 
 use proofport_core::time::UnixMillis;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::pin::Pin;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Where time comes from.
 pub trait Clock: Send + Sync {
     /// Now. May step back; the broker never lets recorded time do so.
     fn now(&self) -> UnixMillis;
+
+    /// Returns when that time has come.
+    fn until(&self, at: UnixMillis) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            loop {
+                let left = at.0.saturating_sub(self.now().0);
+                if left == 0 {
+                    return;
+                }
+                // A clock that is set while we wait is looked at again before long.
+                tokio::time::sleep(Duration::from_millis(left.min(LONGEST_LOOK_AWAY))).await;
+            }
+        })
+    }
 }
+
+/// How long the clock is not looked at while something is waited for, in milliseconds.
+const LONGEST_LOOK_AWAY: u64 = 1000;
 
 /// The system's wall clock.
 #[derive(Clone, Copy, Debug, Default)]

@@ -193,6 +193,9 @@ impl Run {
             lease_millis,
             follows: self.scratch.follows.clone(),
         };
+        if self.scratch.follows.is_none() {
+            self.scratch.effect = Some(send);
+        }
         self.scratch.loaded = Some((ready, request));
         inputs.push(Input::Ready(Box::new(readiness)));
         inputs

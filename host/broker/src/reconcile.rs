@@ -67,6 +67,7 @@ impl From<RunError> for ReconcileError {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Journal(error) => Self::Journal(error),
+            RunError::Read(error) => Self::Read(error),
             RunError::Illegal(error) => Self::Internal(error.to_string()),
             RunError::Stopping => Self::Internal(RunError::Stopping.to_string()),
         }
@@ -106,15 +107,7 @@ impl Inner {
         let binding = state.binding.as_ref().ok_or(ReconcileError::RecordMissing)?;
         let settles_after =
             binding.contract.reconcile.ok_or(ReconcileError::NotDeclared)?.absence_settles_after_seconds;
-        let connection = inner.connections.get(&state.accepted.operation.connection).cloned();
-        let connection = connection
-            .filter(|connection| {
-                connection.connector.digest() == binding.connector
-                    && connection.config_digest() == binding.config
-                    && connection.origins == binding.origins
-                    && connection.ssh_hosts() == binding.ssh_hosts
-            })
-            .ok_or(ReconcileError::BindingChanged)?;
+        let connection = inner.bound_connection(&state).ok_or(ReconcileError::BindingChanged)?;
         let input = inner.journal.body(id, BodyKind::Input)?.ok_or(ReconcileError::RecordMissing)?;
         let request = inner.journal.body(id, BodyKind::Request)?.ok_or(ReconcileError::RecordMissing)?;
         let request: Request = serde_json::from_slice(&request).map_err(|_| ReconcileError::RecordMissing)?;
@@ -124,9 +117,9 @@ impl Inner {
         let last = ends.map(|recorded| recorded.at).max().unwrap_or(inner.now());
         // By the clock alone: one that was ahead once must not have it proved early.
         let waited = inner.clock.now().seconds_since(last);
-        let call = call_of(&state, &connection, canonical)?;
+        let call = call_of(&state, &connection, canonical).ok_or(ReconcileError::RecordMissing)?;
         let facts = facts_of(&state, request, inner.now());
-        let mut run = Run::resume(Arc::clone(inner), Arc::clone(&connection), state)?;
+        let mut run = Run::ask(Arc::clone(inner), Arc::clone(&connection), state)?;
         run.guard_against_dispatched(&connection).await;
         let verdict = run.ask_for_fate(&connection, &call, &facts).await?;
         run.check_ground(&verdict)?;
@@ -139,9 +132,10 @@ impl Inner {
     }
 }
 
-fn call_of(state: &State, connection: &Connection, canonical: String) -> Result<Call, ReconcileError> {
-    let binding = state.binding.as_ref().ok_or(ReconcileError::RecordMissing)?;
-    Ok(Call {
+/// The call as the connector knows it; none where the record lacks what it is made of.
+pub(crate) fn call_of(state: &State, connection: &Connection, canonical: String) -> Option<Call> {
+    let binding = state.binding.as_ref()?;
+    Some(Call {
         operation: state.accepted.operation.operation.clone(),
         input: canonical,
         config: connection.config.clone(),

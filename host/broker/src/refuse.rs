@@ -86,11 +86,15 @@ pub(crate) fn vault(slot: Option<Name>, secret: Option<Name>, error: CredentialE
 /// No connection.
 pub(crate) fn setup(failure: &SetupFailure) -> Input {
     let code = match (failure.cause, failure.stage) {
+        // The account may not do what the command needs, and won't later.
+        (Cause::EnvironmentRefused, _) => Code::LoginFailed,
         (Cause::AddressDenied, _) => Code::EgressDenied,
         (Cause::CertificateInvalid | Cause::PinMismatch, _) => Code::PeerUnverified,
         (Cause::ProxyAuthentication, _) => Code::LoginFailed,
         (_, Stage::IdentityVerified | Stage::HostVerified) => Code::PeerUnverified,
-        (_, Stage::UserAuth) => Code::LoginFailed,
+        (Cause::LoginRefused | Cause::CredentialExpired | Cause::CredentialNotYetValid, Stage::UserAuth) => {
+            Code::LoginFailed
+        }
         (
             _,
             Stage::AddressCheck
@@ -101,6 +105,8 @@ pub(crate) fn setup(failure: &SetupFailure) -> Input {
             | Stage::TlsHandshake
             | Stage::HttpHandshake
             | Stage::Transport
+            // The connection was lost while logging in.
+            | Stage::UserAuth
             | Stage::ChannelOpen
             | Stage::Env,
         ) => Code::ConnectFailed,

@@ -2,7 +2,6 @@
 //! own that is linked to the first.
 
 use crate::broker::{Broker, CallRequest, Delivery, Inner, ReadError};
-use crate::connection::Connection;
 use crate::intent::Caller;
 use proofport_core::batch::again::{Again, again, continues};
 use proofport_core::batch::{ChildId, claims, only};
@@ -90,6 +89,9 @@ impl Inner {
         if self.is_locked() {
             return Err(RetryBatchError::VaultLocked);
         }
+        if self.is_entered(&id) {
+            return Err(RetryBatchError::UnderWay);
+        }
         // Until the linked invocation is over: nobody divides a batch twice at a time.
         let _claim = self.claim(id).ok_or(RetryBatchError::UnderWay)?;
         let state = self.state(&id)?.filter(|state| state.accepted.principal == caller.principal);
@@ -136,18 +138,6 @@ impl Inner {
             linked.extend(self.state(&id)?);
         }
         Ok(linked)
-    }
-
-    /// The connection, if it still is what this invocation was bound to.
-    fn bound_connection(&self, state: &State) -> Option<Arc<Connection>> {
-        let binding = state.binding.as_ref()?;
-        let connection = self.connections.get(&state.accepted.operation.connection).cloned();
-        connection.filter(|connection| {
-            connection.connector.digest() == binding.connector
-                && connection.config_digest() == binding.config
-                && connection.origins == binding.origins
-                && connection.ssh_hosts() == binding.ssh_hosts
-        })
     }
 
     /// Another connector, target or account knows nothing of what is sent again.

@@ -1,7 +1,7 @@
 //! One invocation, driven by the one loop.
 
 use crate::batch::Outputs;
-use crate::broker::Inner;
+use crate::broker::{Claim, Inner, ReadError};
 use crate::cancel::{Cancelled, Entered};
 use crate::connection::Connection;
 use crate::content::Storage;
@@ -16,7 +16,7 @@ use proofport_core::diagnostic::Protected;
 use proofport_core::digest::Digest;
 use proofport_core::due::{Effect, due};
 use proofport_core::event::{Accepted, Event, EventKind, Stop, StopDetail};
-use proofport_core::exchange::{Exchange, Request};
+use proofport_core::exchange::{Exchange, Request, Send};
 use proofport_core::id::{IdempotencyKey, RequestId};
 use proofport_core::manifest::Contract;
 use proofport_core::origin::Origin;
@@ -45,6 +45,8 @@ pub(crate) struct Run {
     /// Whether somebody still waits for it.
     cancelled: Cancelled,
     _entered: Option<Entered>,
+    /// Whether somebody else settled it while this run rested.
+    pub(crate) adopted: bool,
     /// Whether this run's protected record is the invocation's: a reconciliation leaves the first one.
     protects: bool,
     pub(crate) scratch: Scratch,
@@ -71,6 +73,10 @@ pub(crate) struct Scratch {
     pub(crate) seen: Vec<Input>,
     /// Whether a query has been handed to its transport.
     pub(crate) asked: Arc<AtomicBool>,
+    /// The effect as the connector asked for it, should it be sent again.
+    pub(crate) effect: Option<Send>,
+    /// The sole right to ask for, or repeat, this invocation.
+    pub(crate) claim: Option<Claim>,
     /// A verified connection with the effect loaded.
     pub(crate) loaded: Option<(Ready, Request)>,
     /// How long setting its connection up took.
@@ -109,6 +115,8 @@ impl Scratch {
             asked_delay: None,
             seen: Vec::new(),
             asked: Arc::default(),
+            effect: None,
+            claim: None,
             loaded: None,
             setup_took: Duration::ZERO,
             follows: None,
@@ -129,6 +137,8 @@ pub(crate) struct Finished {
     pub(crate) state: State,
     pub(crate) result: Option<Value>,
     pub(crate) children: Outputs,
+    /// Whether somebody else settled it.
+    pub(crate) adopted: bool,
 }
 
 /// An invocation can't go on.
@@ -136,6 +146,8 @@ pub(crate) struct Finished {
 pub(crate) enum RunError {
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
     #[error("the host decided what can't happen: {0}")]
     Illegal(#[from] IllegalEvent),
     #[error("the host is stopping and takes on nothing new")]
@@ -165,32 +177,57 @@ impl Run {
             publish,
             cancelled,
             _entered: Some(entered),
+            adopted: false,
             protects: true,
             scratch,
         })
     }
 
-    /// An invocation whose effect was dispatched before, for asking what became of it.
+    /// An invocation whose effect was dispatched before, for asking what became of it. Whoever carries it out
+    /// goes on meanwhile, and is whom a cancellation reaches.
+    pub(crate) fn ask(
+        inner: Arc<Inner>,
+        connection: Arc<Connection>,
+        state: State,
+    ) -> Result<Self, RunError> {
+        let (publish, _) = watch::channel(Some(state.clone()));
+        let entered = inner.enter_asking().ok_or(RunError::Stopping)?;
+        Ok(Self::again(inner, connection, state, publish, (entered, Cancelled::never()), false))
+    }
+
+    /// An invocation whose effect was dispatched before, to be sent again.
     pub(crate) fn resume(
         inner: Arc<Inner>,
         connection: Arc<Connection>,
         state: State,
     ) -> Result<Self, RunError> {
         let (publish, newest) = watch::channel(Some(state.clone()));
-        let (entered, _) = inner.enter(state.accepted.request_id, newest).ok_or(RunError::Stopping)?;
+        let entered = inner.enter(state.accepted.request_id, newest).ok_or(RunError::Stopping)?;
+        Ok(Self::again(inner, connection, state, publish, entered, true))
+    }
+
+    fn again(
+        inner: Arc<Inner>,
+        connection: Arc<Connection>,
+        state: State,
+        publish: watch::Sender<Option<State>>,
+        (entered, cancelled): (Entered, Cancelled),
+        protects: bool,
+    ) -> Self {
         let scratch = Scratch::new(Some(connection));
-        Ok(Self {
+        Self {
             inner,
             state,
             pending: Vec::new(),
             bodies: Vec::new(),
             intents: Vec::new(),
             publish,
-            cancelled: Cancelled::never(),
+            cancelled,
             _entered: Some(entered),
-            protects: false,
+            adopted: false,
+            protects,
             scratch,
-        })
+        }
     }
 
     /// Remembers this invocation under these intents, in the commit that makes it durable.
@@ -217,6 +254,15 @@ impl Run {
         loop {
             let effect = due(&self.state);
             self.persist_then_act(effect).await?;
+            if let (Effect::Prepare, Some(at)) = (effect, self.state.retry_at)
+                && self.scratch.follows.is_none()
+            {
+                self.rest(at).await?;
+                if due(&self.state) != Effect::Prepare {
+                    continue;
+                }
+                self.load_again();
+            }
             let inputs = match effect {
                 Effect::Validate => vec![self.validate().await],
                 Effect::Authorize => vec![self.authorize().await],
@@ -224,13 +270,15 @@ impl Run {
                 Effect::Dispatch => vec![self.dispatch().await?],
                 Effect::Judge => vec![self.judge().await],
                 Effect::Wait | Effect::Deliver => {
-                    let Scratch { result, children, .. } = self.scratch;
-                    return Ok(Finished { state: self.state, result, children });
+                    let Self { state, adopted, scratch, .. } = self;
+                    let Scratch { result, children, .. } = scratch;
+                    return Ok(Finished { state, result, children, adopted });
                 }
             };
             for input in inputs {
                 self.learn(input)?;
             }
+            self.schedule()?;
         }
     }
 

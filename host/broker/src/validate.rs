@@ -115,7 +115,7 @@ impl Run {
                     redirect_origins: connection.redirect_origins.clone(),
                     ssh_hosts: connection.ssh_hosts().to_vec(),
                     children,
-                    retries: None,
+                    retries: connection.retries,
                 }))
             }
             Err(fault) => refuse::fault(&fault),

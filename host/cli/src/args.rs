@@ -115,6 +115,8 @@ pub(crate) enum InHome {
     Result(Answer),
     /// Ask the remote what became of an unknown call; sends no effect
     Reconcile(Act),
+    /// Send an unknown call's effect once more, where its contract makes that harmless, for operators
+    Retry(Act),
     /// Show the protected record of a call, for operators
     Inspect(Act),
     /// Show the events of a call in order, for operators

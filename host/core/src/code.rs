@@ -273,7 +273,7 @@ impl Code {
                 OutcomeRule::Is(NotAttempted),
                 RetryRule::Is(AfterCorrection),
                 ActionRule::Is(StopAndReport),
-                "The remote refused the stored credential at login. The action was not sent.",
+                "The remote refused the login, or what the account was to be given at login. The action was not sent.",
             ),
             Self::PreparationFailed => (
                 PhaseRule::Is(RemoteExecution),

@@ -301,7 +301,7 @@ fn judged_effect(state: &State, judged: Judged) -> Vec<Event> {
         unmatched_children: judgement.unmatched_children,
         retry_after_seconds: judgement.retry_after_seconds,
     })];
-    events.extend(told_of_children(state, &judgement, Some(attempt.dispatch.generation), judgement.source));
+    events.extend(told_of_children(state, &judgement, attempt.dispatch.generation, judgement.source));
     if let Some(id) = &judgement.job {
         events.push(Event::JobAccepted { id: id.clone() });
     }
@@ -336,7 +336,8 @@ fn judged_read(judged: Judged) -> Vec<Event> {
 fn reconciled(state: &State, judged: Judged) -> Vec<Event> {
     let Judged { judgement, evidence: _, result } = judged;
     let source = Source::RemoteQuery;
-    let mut events = told_of_children(state, &judgement, None, source);
+    let newest = state.attempts.last().map_or(0, |attempt| attempt.dispatch.generation);
+    let mut events = told_of_children(state, &judgement, newest, source);
     // A batch that is settled may have children that are not; what settled it stays.
     let of_children = state.settled.is_some() && state.is_batch();
     if judgement.outcome.is_settled() && !of_children {
@@ -347,12 +348,7 @@ fn reconciled(state: &State, judged: Judged) -> Vec<Event> {
 }
 
 /// What a judgement says of single children.
-fn told_of_children(
-    state: &State,
-    judgement: &Judgement,
-    generation: Option<u32>,
-    source: Source,
-) -> Vec<Event> {
+fn told_of_children(state: &State, judgement: &Judgement, generation: u32, source: Source) -> Vec<Event> {
     let id = |index: u32| state.binding.as_ref()?.children.get(usize::try_from(index).ok()?).cloned();
     let child = |child: &ChildJudgement| {
         Some(Event::ChildSettled(ChildFacts {

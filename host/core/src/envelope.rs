@@ -350,6 +350,18 @@ impl Envelope {
         self.retry
     }
 
+    /// Whose move it is.
+    #[must_use]
+    pub const fn retry_owner(&self) -> RetryOwner {
+        self.retry_owner
+    }
+
+    /// When it may be tried again, in seconds from now.
+    #[must_use]
+    pub const fn retry_after_seconds(&self) -> Option<u32> {
+        self.retry_after_seconds
+    }
+
     /// What to do next; none when ok.
     #[must_use]
     pub const fn action(&self) -> Option<Action> {

@@ -522,9 +522,9 @@ pub struct ChildFacts {
     pub index: u32,
     /// Identity in the input.
     pub id: ChildId,
-    /// The attempt whose answer it was learnt from; none: from a later query or a person.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub generation: Option<u32>,
+    /// The attempt whose answer it was learnt from; of what was learnt otherwise, the newest one that it
+    /// speaks of.
+    pub generation: u32,
     /// What is proved of it.
     pub outcome: Outcome,
     /// The code; none: success.

@@ -233,7 +233,8 @@ impl State {
             let position = usize::try_from(child.index).ok()?;
             binding.children.get(position)
         });
-        let open = || child.generation.is_none() && self.child(child.index).outcome == Outcome::Unknown;
+        let newest = self.attempts.last().map(|attempt| attempt.dispatch.generation);
+        let open = || newest == Some(child.generation) && self.child(child.index).outcome == Outcome::Unknown;
         let proved = match child.source {
             Source::RemoteResponse | Source::TransportObserved => self.was_told_of(child),
             // A query looks for this call's effect, and not for the one that sent the child first.
@@ -251,13 +252,16 @@ impl State {
         let newest = self.attempts.last().filter(|_| self.standing == Standing::Ended);
         let Some((attempt, binding)) = newest.zip(self.binding.as_ref()) else { return false };
         let Some(end) = &attempt.end else { return false };
-        let generation = Some(attempt.dispatch.generation);
+        let generation = attempt.dispatch.generation;
         let first = |told: &ChildFacts| told.index != child.index || told.generation != generation;
         let ceiling = Ceiling::of(&end.evidence, &binding.contract);
         let permitted = match (end.outcome, child.outcome) {
             (Outcome::NotAttempted, _) | (_, Outcome::NotAttempted) => false,
             (Outcome::Rejected | Outcome::Unknown, Outcome::Committed) => false,
-            (_, Outcome::Unknown) | (Outcome::Rejected, Outcome::Rejected) => true,
+            // Of what was refused whole, nothing may have happened.
+            (Outcome::Rejected, Outcome::Unknown) => false,
+            (Outcome::Unknown | Outcome::Committed, Outcome::Unknown) => true,
+            (Outcome::Rejected, Outcome::Rejected) => true,
             (Outcome::Unknown | Outcome::Committed, Outcome::Rejected)
             | (Outcome::Committed, Outcome::Committed) => ceiling.allows(child.outcome, child.code.is_none()),
         };

@@ -106,6 +106,7 @@ pub async fn bind(
         credentials,
         repeat_none: declared.repeat_none,
         limits,
+        retries: declared.retries.as_ref().map(|retries| retries.value),
     })?)
 }
 

@@ -12,7 +12,7 @@ pub mod registry;
 pub mod review;
 
 // What is handed in and given back, from the crates below: the program depends on this crate alone.
-pub use proofport_broker::{CallRequest, Caller, Clock, Delivery, ReconcileError, SystemClock};
+pub use proofport_broker::{CallRequest, Caller, Clock, Delivery, ReconcileError, RetryError, SystemClock};
 pub use proofport_journal::{Content, Recorded};
 pub use proofport_vault::{Destination, KdfParams, SecretInfo, Uses, Vault, VaultError};
 

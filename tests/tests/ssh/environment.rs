@@ -146,7 +146,7 @@ async fn a_variable_arrives_or_nothing_runs() {
         let script = "printf '%s' \"$PROOF_A|$PROOF_B\" >\"$1\"";
         json!({ "argv": ["sh", "-c", script, "sh", made], "environment": variables })
     };
-    let refused = End::Not(Code::ConnectFailed, Some((Stage::Env, Cause::EnvironmentRefused)));
+    let refused = End::Not(Code::LoginFailed, Some((Stage::Env, Cause::EnvironmentRefused)));
     let fault = End::Not(Code::ConnectorFault, None);
     let value = "a b'\"$(id)`id`;\n\\ é";
     check(&sshd, input(json!([["PROOF_A", value], ["PROOF_B", ""]])), "", End::Ran).await;

@@ -106,8 +106,8 @@ async fn what_can_not_be_kept_is_not_claimed() {
     assert_eq!(check("run", 65_536, None, false, 0).await, SshRow::Success);
     assert_eq!(check("run", 65_537, unreadable, false, 0).await, SshRow::OutputNotTaken);
     assert_eq!(check("run", 65_537, failed, false, 4).await, SshRow::Status);
-    assert_eq!(check("stored", 65_536, None, false, 0).await, SshRow::Success);
-    assert_eq!(check("stored", 65_537, None, true, 0).await, SshRow::Success);
+    assert_eq!(check("stored", 8192, None, false, 0).await, SshRow::Success);
+    assert_eq!(check("stored", 8193, None, true, 0).await, SshRow::Success);
     assert_eq!(check("stored", 1 << 20, None, true, 0).await, SshRow::Success);
     assert_eq!(check("stored", (1 << 20) + 1, unreadable, false, 0).await, SshRow::OutputNotTaken);
     assert_eq!(check("stored", 1 << 20, failed, false, 5).await, SshRow::Status);

@@ -180,7 +180,7 @@ async fn before_the_exec_nothing_was_attempted() {
         assert_eq!(published(&envelope)["evidence"]["dispatch_started"], false);
         open.close();
     };
-    check(Script { banner: 100_000, ..Script::new(ends) }, Code::LoginFailed).await;
+    check(Script { banner: 100_000, ..Script::new(ends) }, Code::ConnectFailed).await;
     check(Script { channel: false, ..Script::new(ends) }, Code::ConnectFailed).await;
 }
 

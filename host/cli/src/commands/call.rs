@@ -1,4 +1,4 @@
-//! `call`, `result` and `reconcile`: the caller's side. What they print is an envelope, whatever
+//! `call`, `result`, `reconcile` and `retry`: the caller's side. What they print is an envelope, whatever
 //! became of the call, and it is settled and stored before it is printed.
 
 use super::App;
@@ -14,7 +14,7 @@ use proofport_core::id::{Name, OperationName, RequestId};
 use proofport_core::secret::Secret;
 use proofport_gateway::home::Home;
 use proofport_gateway::host::{Connections, Host, HostError, OpenOptions};
-use proofport_gateway::{CallRequest, Caller, Delivery, ReconcileError, Vault, VaultError};
+use proofport_gateway::{CallRequest, Caller, Delivery, ReconcileError, RetryError, Vault, VaultError};
 use std::fs::File;
 use std::io::{IsTerminal as _, Read};
 use std::os::fd::AsFd as _;
@@ -40,7 +40,8 @@ pub(super) async fn call(app: &App, args: Call) -> anyhow::Result<u8> {
     let request = CallRequest { operation, input, call_key, caller: operator() };
     // From here on, before the call begins, so that no interrupt is missed between two looks.
     let interrupts = signal(SignalKind::interrupt()).context("interrupts can't be listened for")?;
-    match finished(app, &host, request, interrupts).await {
+    let called = finished(app, &host, host.broker().call(request), interrupts).await;
+    match called {
         Some(delivery) => Ok(deliver(app, host, delivery)),
         None => Ok(LEFT),
     }
@@ -49,12 +50,17 @@ pub(super) async fn call(app: &App, args: Call) -> anyhow::Result<u8> {
 /// Waits for the end of a call; none if the person at the terminal insists on leaving. The first
 /// interrupt (Ctrl-C) cancels: what was not sent is not sent, and what was is on its way, so that its
 /// answer is still wanted.
-async fn finished(app: &App, host: &Host, request: CallRequest, mut interrupts: Signal) -> Option<Delivery> {
-    let mut work = pin!(host.broker().call(request));
+async fn finished<T>(
+    app: &App,
+    host: &Host,
+    work: impl Future<Output = T>,
+    mut interrupts: Signal,
+) -> Option<T> {
+    let mut work = pin!(work);
     let mut told = false;
     loop {
         tokio::select! {
-            delivery = &mut work => return Some(delivery),
+            done = &mut work => return Some(done),
             Some(()) = interrupts.recv() => {
                 if told {
                     app.out.remark("left; the same call again says what became of this one");
@@ -158,21 +164,68 @@ fn standard_output() -> anyhow::Result<File> {
     Ok(File::from(owned.context("standard output can't be used")?))
 }
 
-pub(super) async fn reconcile(app: &App, id: RequestId) -> anyhow::Result<u8> {
+/// A host with the connection that this record is of, or the answer when there is none.
+async fn host_of(app: &App, id: RequestId) -> anyhow::Result<Result<Host, u8>> {
     let Some((home, passphrase)) = proved(app, Latch::Refuses)? else {
-        return refuse(app, Code::VaultLocked, None);
+        return refuse(app, Code::VaultLocked, None).map(Err);
     };
     let Some(host) = open(app, home.clone(), &passphrase, Connections::None).await? else {
-        return refuse(app, Code::VaultLocked, None);
+        return refuse(app, Code::VaultLocked, None).map(Err);
     };
     let Some(connection) = connection_of(&host, &id)? else {
         host.close()?;
-        return refuse(app, Code::NoSuchInvocation, None);
+        return refuse(app, Code::NoSuchInvocation, None).map(Err);
     };
     // Which connection is needed stands in the record, so the home is opened once more with it.
     host.close()?;
-    let Some(host) = open(app, home, &passphrase, Connections::One(connection)).await? else {
-        return refuse(app, Code::VaultLocked, None);
+    match open(app, home, &passphrase, Connections::One(connection)).await? {
+        Some(host) => Ok(Ok(host)),
+        None => refuse(app, Code::VaultLocked, None).map(Err),
+    }
+}
+
+pub(super) async fn retry(app: &App, id: RequestId) -> anyhow::Result<u8> {
+    let host = match host_of(app, id).await? {
+        Ok(host) => host,
+        Err(status) => return Ok(status),
+    };
+    let interrupts = signal(SignalKind::interrupt()).context("interrupts can't be listened for")?;
+    let Some(retried) = finished(app, &host, host.broker().retry(&id), interrupts).await else {
+        return Ok(LEFT);
+    };
+    let delivery = match retried {
+        Ok(delivery) => delivery,
+        Err(RetryError::NoSuchInvocation) => {
+            host.close()?;
+            return refuse(app, Code::NoSuchInvocation, None);
+        }
+        Err(RetryError::VaultLocked) => {
+            host.close()?;
+            return refuse(app, Code::VaultLocked, None);
+        }
+        Err(
+            error @ (RetryError::UnderWay
+            | RetryError::NotPermitted(_)
+            | RetryError::Prepared
+            | RetryError::BindingChanged
+            | RetryError::RecordMissing),
+        ) => {
+            // Nothing was sent: the answer is the record as it stands.
+            app.out.remark(&error.to_string());
+            host.broker().result(&id, &operator())
+        }
+        Err(error @ (RetryError::Read(_) | RetryError::Journal(_) | RetryError::Internal(_))) => {
+            exit::explain(&error.into(), app.out.json);
+            return Ok(exit::INTERNAL);
+        }
+    };
+    Ok(deliver(app, host, delivery))
+}
+
+pub(super) async fn reconcile(app: &App, id: RequestId) -> anyhow::Result<u8> {
+    let host = match host_of(app, id).await? {
+        Ok(host) => host,
+        Err(status) => return Ok(status),
     };
     let delivery = match host.broker().reconcile(&id).await {
         Ok(delivery) => delivery,

@@ -82,6 +82,7 @@ pub(crate) async fn run(app: &App, command: InHome) -> anyhow::Result<u8> {
         InHome::Call(args) => call::call(app, args).await,
         InHome::Result(args) => call::result(app, args).await,
         InHome::Reconcile(act) => call::reconcile(app, act.id).await,
+        InHome::Retry(act) => call::retry(app, act.id).await,
         InHome::Inspect(act) => record::inspect(app, act.id).await,
         InHome::Timeline(act) => record::timeline(app, act.id).await,
     }

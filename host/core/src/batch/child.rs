@@ -66,13 +66,15 @@ impl State {
     /// answer said of the child, or else what became of the attempt; unless a query or a person settled it.
     #[must_use]
     pub fn child(&self, index: u32) -> ChildRecord {
-        let own = |facts: &&ChildFacts| facts.index == index && facts.generation.is_none();
-        if let Some(later) = self.children.iter().rev().find(own) {
-            return later.into();
-        }
-        let told: Vec<_> = self.attempts.iter().map(|attempt| self.child_in(attempt, index)).collect();
+        // What a query or a person said holds for the attempts up to then, and for none that came after.
+        let own = |facts: &&ChildFacts| facts.index == index && !is_answer(facts.source);
+        let later = self.children.iter().rev().find(own);
+        let since = later.map_or(0, |facts| facts.generation);
         let unknown = ChildRecord::plain(Outcome::Unknown, Some(Code::OutcomeUnknown));
-        let before = self.is_taken_over(index).then_some(unknown);
+        let taken_over = self.is_taken_over(index).then_some(unknown);
+        let before = later.map(ChildRecord::from).or(taken_over);
+        let open = self.attempts.iter().filter(|attempt| attempt.dispatch.generation > since);
+        let told: Vec<_> = open.map(|attempt| self.child_in(attempt, index)).collect();
         let all = || before.iter().chain(&told);
         let outcome = Outcome::aggregate(all().map(|record| record.outcome));
         let newest = all().rev().find(|record| record.outcome == outcome).copied();
@@ -86,8 +88,10 @@ impl State {
 
     /// What this attempt alone says of the child.
     fn child_in(&self, attempt: &Attempt, index: u32) -> ChildRecord {
-        let generation = Some(attempt.dispatch.generation);
-        let own = |facts: &&ChildFacts| facts.index == index && facts.generation == generation;
+        let generation = attempt.dispatch.generation;
+        let own = |facts: &&ChildFacts| {
+            facts.index == index && facts.generation == generation && is_answer(facts.source)
+        };
         if let Some(facts) = self.children.iter().find(own) {
             return facts.into();
         }
@@ -107,9 +111,8 @@ impl State {
     /// What a query or a person that settled the whole says of a child of which nothing else is known.
     fn settled_with_all(&self) -> Option<ChildRecord> {
         let settled = self.settled.as_ref()?;
-        match settled.source {
-            Source::RemoteQuery | Source::OperatorAttested => {}
-            Source::TransportObserved | Source::RemoteResponse => return None,
+        if is_answer(settled.source) {
+            return None;
         }
         match (settled.outcome, self.batch_mode()) {
             (Outcome::Rejected, _) => Some(ChildRecord {
@@ -129,6 +132,14 @@ impl State {
     fn batch_mode(&self) -> BatchMode {
         let batch = self.binding.as_ref().and_then(|binding| binding.contract.batch.as_ref());
         batch.map_or(BatchMode::Independent, |batch| batch.mode)
+    }
+}
+
+/// Whether an attempt's own exchange says it.
+const fn is_answer(source: Source) -> bool {
+    match source {
+        Source::TransportObserved | Source::RemoteResponse => true,
+        Source::RemoteQuery | Source::OperatorAttested => false,
     }
 }
 

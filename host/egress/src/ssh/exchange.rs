@@ -41,6 +41,8 @@ pub struct SshExchangeOptions {
     pub deadline: Duration,
     /// The most bytes of each output stream that are kept in memory.
     pub max_output_bytes: usize,
+    /// The most bytes of a standard output that are kept in memory where it can be stored instead.
+    pub max_shown_bytes: usize,
     /// The most bytes of standard output that may be stored.
     pub max_content_bytes: u64,
     /// The contract's completion marker, with the reference behind it.
@@ -119,7 +121,11 @@ impl SshLoaded {
             closed: false,
             after_eof: false,
             stop_asked: false,
-            stdout: Drain::new(options.max_output_bytes, sink, Arc::clone(&guard)),
+            stdout: Drain::new(
+                sink.as_ref().map_or(options.max_output_bytes, |_| options.max_shown_bytes),
+                sink,
+                Arc::clone(&guard),
+            ),
             stderr: Drain::new(options.max_output_bytes, None, Arc::clone(&guard)),
             marker: [(); 2].map(|()| MarkerSearch::new(options.marker.as_deref().unwrap_or_default())),
         };

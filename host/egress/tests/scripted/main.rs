@@ -50,6 +50,7 @@ fn options() -> SshExchangeOptions {
     SshExchangeOptions {
         deadline: PATIENCE,
         max_output_bytes: 1 << 20,
+        max_shown_bytes: 1 << 20,
         max_content_bytes: 1 << 20,
         marker: Some("done act_1".to_owned()),
         stop_first: None,

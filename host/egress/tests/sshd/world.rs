@@ -102,6 +102,7 @@ pub(crate) fn options() -> SshExchangeOptions {
     SshExchangeOptions {
         deadline: PATIENCE * 3,
         max_output_bytes: 1024 * 1024,
+        max_shown_bytes: 1024 * 1024,
         max_content_bytes: 1 << 30,
         marker: None,
         stop_first: None,

@@ -4,6 +4,7 @@
 //! alone has been, by [`config`](crate::config).
 
 mod credentials;
+mod retries;
 mod schema;
 mod ssh;
 #[cfg(test)]
@@ -61,6 +62,7 @@ fn judge(
     let manifest = approved_manifest(findings, connection, registry);
     if let Some(manifest) = manifest {
         schema::judge(findings, connection, &manifest.config_schema);
+        retries::judge(findings, connection, manifest);
     }
     credentials::judge(findings, connection, manifest, secrets);
 }

@@ -219,6 +219,21 @@ fn slot_and_secret_both_permit_a_use() {
     );
 }
 
+/// Case 23: a budget makes nothing repeatable.
+#[test]
+fn repeats_need_a_contract() {
+    let setting = Setting::new();
+    let retries = format!("{RIGHT}\n[connections.shop.retries]\n");
+    setting.check(&retries, &[]);
+    let line = RIGHT.lines().count() + 3;
+    let taken_away = retries.replace("origins", "repeat = \"none\"\norigins");
+    let told = format!(
+        "{line} connections.shop.retries: no operation of this connection may be repeated: none is idempotent or \
+         keyed by its contract"
+    );
+    setting.check(&taken_away, &[&told]);
+}
+
 #[test]
 fn a_credential_does_not_travel_unencrypted() {
     let setting = Setting::new();

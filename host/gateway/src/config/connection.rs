@@ -7,6 +7,7 @@ use super::list;
 use super::problem::{At, Place};
 use super::proxy::{self, ProxyConfig};
 use super::reader::{Field, Reader, Section};
+use super::retries;
 use super::settings::{self, Settings};
 use super::ssh::{self, SshConfig};
 use ipnet::IpNet;
@@ -17,6 +18,7 @@ use proofport_core::id::Name;
 use proofport_core::manifest::Contract;
 use proofport_core::origin::{Origin, Scheme};
 use proofport_core::proxy_status::Hop;
+use proofport_core::retry::RetryBudget;
 use proofport_egress::trust::InvalidTrust;
 use proofport_egress::{AddressPolicy, Trust};
 use std::collections::BTreeMap;
@@ -62,6 +64,8 @@ pub struct ConnectionConfig {
     pub credentials: BTreeMap<Name, Binding>,
     /// Bounds of its exchanges.
     pub limits: Limits,
+    /// How often the host repeats an effect by itself where the contract permits it; none: never.
+    pub retries: Option<At<RetryBudget>>,
 }
 
 impl ConnectionConfig {
@@ -129,7 +133,7 @@ pub enum TrustError {
     Invalid(#[from] InvalidTrust),
 }
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "connector",
     "origins",
     "ssh",
@@ -145,6 +149,7 @@ const KEYS: [&str; 15] = [
     "config",
     "credentials",
     "limits",
+    "retries",
 ];
 
 /// Reads one connection; none if something that it can't be without is wrong.
@@ -197,6 +202,8 @@ pub(super) fn read<'a>(
     }
     let bounds = reader.field(section, "limits").and_then(|field| reader.section(&field));
     let limits = bounds.map(|bounds| limits::read(reader, &bounds)).unwrap_or_default();
+    let retries = reader.field(section, "retries").and_then(|field| reader.section(&field));
+    let retries = retries.map(|section| retries::read(reader, &section));
     let (name, place) = (name.clone(), section.place);
     let (connector, origins) = (connector?, origins?);
     if declared.is_some() && ssh.is_none() {
@@ -220,6 +227,7 @@ pub(super) fn read<'a>(
         settings,
         credentials,
         limits,
+        retries,
     })
 }
 

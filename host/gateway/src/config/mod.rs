@@ -13,6 +13,7 @@ mod list;
 mod problem;
 mod proxy;
 mod reader;
+mod retries;
 mod settings;
 mod ssh;
 mod store;

@@ -157,9 +157,9 @@ impl<'a> Reader<'a> {
                 self.report(
                     field.key_place,
                     &field.path,
-                    "no setting makes the host repeat a request",
-                    "remove it; a request is repeated only where its operation's declared contract permits it, \
-                     and a connection may only take that away with `repeat = \"none\"`",
+                    "no setting makes a request repeatable",
+                    "remove it; a request is repeated only where its operation's declared contract permits it. How \
+                     often then is in `[connections.NAME.retries]`, and `repeat = \"none\"` takes it away",
                 );
                 continue;
             }

@@ -2,14 +2,15 @@
 
 use super::*;
 use crate::common::values::{
-    KEY_END, LEASE_END, accepted, binding, complete, credential, digest, key_use, keyed, lost, peer, query,
+    KEY_END, LEASE_END, accepted, binding, child_id, complete, credential, digest, key_use, keyed, lost,
+    peer, query, settlement,
 };
 use proofport_core::batch::again::{Again, again, continues};
 use proofport_core::batch::found;
 use proofport_core::classify;
-use proofport_core::contract::KeyPlace;
+use proofport_core::contract::{KeyPlace, Source};
 use proofport_core::decide::Readiness;
-use proofport_core::event::{Continues, CredentialUse, KeyUse, QueryPurpose};
+use proofport_core::event::{ChildFacts, Continues, CredentialUse, KeyUse, QueryPurpose};
 use proofport_core::id::RequestId;
 use proofport_core::project::project;
 use proofport_core::state::IllegalEvent;
@@ -247,4 +248,41 @@ fn absence_here_says_nothing_of_what_was_sent_first() {
     check(absent, three(absent, absent, absent), Unknown, [Rejected, Unknown, Rejected]);
     check(present, three(absent, present, absent), Committed, [Rejected, Committed, Rejected]);
     check(present, three(present, absent, present), Committed, [Committed, Unknown, Committed]);
+}
+
+/// And the record refuses it, too.
+#[test]
+fn a_record_of_absence_here_settles_nothing_that_was_sent_first() {
+    let lost_again = || {
+        let mut state = linked(Repeat::Idempotent, takes_over(&[1], None), credential()).unwrap();
+        let ready = Readiness { request: digest(9), peer: peer(), key: None, lease_millis: 1, follows: None };
+        take(&mut state, Input::Ready(Box::new(ready)));
+        answer(&mut state, &independent(Repeat::Idempotent), lost(), Reading::None, vec![]);
+        take(&mut state, Input::Queried(Box::new(query(QueryPurpose::Reconcile, complete(200)))));
+        state
+    };
+    let check = |event: Event, permitted: bool| {
+        let refused = Err(IllegalEvent::Contradiction(event.kind()));
+        assert_eq!(lost_again().apply(&event), if permitted { Ok(()) } else { refused }, "{event:?}");
+    };
+    let child = |index: u32, id: &str, outcome: Outcome| {
+        let code = (outcome == Rejected).then_some(Code::ConfirmedAbsent);
+        let (id, source) = (child_id(id), Source::RemoteQuery);
+        let (repairable, output) = (false, None);
+        Event::ChildSettled(ChildFacts {
+            index,
+            id,
+            generation: 1,
+            outcome,
+            code,
+            source,
+            repairable,
+            output,
+        })
+    };
+    check(child(0, "a", Rejected), true);
+    check(child(1, "b", Rejected), false);
+    check(child(1, "b", Committed), true);
+    check(Event::OutcomeSettled(settlement(Rejected, Source::RemoteQuery)), false);
+    check(Event::OutcomeSettled(settlement(Rejected, Source::OperatorAttested)), true);
 }

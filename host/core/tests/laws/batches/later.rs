@@ -1,7 +1,9 @@
 //! What is learnt after the first answer: by another attempt, by a query, by a person.
 
 use super::*;
-use crate::common::values::{child_id, complete, digest, keyed, lost, output, peer, query, reconcilable};
+use crate::common::values::{
+    child_id, complete, digest, end, keyed, lost, output, peer, query, reconcilable, settlement,
+};
 use proofport_core::batch::found;
 use proofport_core::classify;
 use proofport_core::contract::Source;
@@ -155,7 +157,7 @@ fn a_childs_record_needs_proof() {
         let mut facts = ChildFacts {
             index: 2,
             id: child_id("c"),
-            generation: None,
+            generation: 1,
             outcome: Committed,
             code: None,
             source: Source::OperatorAttested,
@@ -176,6 +178,7 @@ fn a_childs_record_needs_proof() {
     check("another identity", &|child| child.id = child_id("d"), false);
     check("another position", &|child| child.index = 1, false);
     check("no such position", &|child| child.index = 3, false);
+    check("of an attempt that is still to come", &|child| child.generation = 2, false);
     check("unknown again", &|child| child.outcome = Unknown, false);
     check("a code of another outcome", &|child| child.code = Some(Code::RateLimited), false);
     check("a query that nobody sent", &|child| child.source = Source::RemoteQuery, false);
@@ -183,7 +186,6 @@ fn a_childs_record_needs_proof() {
         "an answer's word after its time",
         &|child| {
             child.source = Source::RemoteResponse;
-            child.generation = Some(1);
         },
         false,
     );
@@ -195,4 +197,79 @@ fn a_childs_record_needs_proof() {
         },
         false,
     );
+}
+
+/// That nothing was there says nothing of an attempt that is made afterwards.
+#[test]
+fn a_child_that_was_absent_may_be_carried_out_later() {
+    let terms = reconcilable(independent(Repeat::Idempotent));
+    let mut state = answered(&terms, lost(), Reading::None, vec![]);
+    reconcile(&mut state, UNCLEAR, vec![say(1, "b", ABSENT)]);
+    assert_eq!(outcomes(&state), [Unknown, Rejected, Unknown]);
+    let ready = Readiness { request: digest(9), peer: peer(), key: None, lease_millis: 9, follows: None };
+    take(&mut state, Input::Ready(Box::new(ready)));
+    assert_eq!(outcomes(&state), [Unknown; 3], "it is on its way again");
+    answer(&mut state, &terms, complete(200), verdict(DONE), three(DONE, DONE, CONFLICT));
+    assert_eq!(outcomes(&state), [Committed, Committed, Unknown]);
+    let mut state = answered(&terms, lost(), Reading::None, vec![]);
+    reconcile(&mut state, UNCLEAR, vec![say(1, "b", ABSENT)]);
+    take(
+        &mut state,
+        Input::Ready(Box::new(Readiness {
+            request: digest(9),
+            peer: peer(),
+            key: None,
+            lease_millis: 9,
+            follows: None,
+        })),
+    );
+    answer(&mut state, &terms, complete(200), verdict(CONFLICT), vec![]);
+    // The first attempt did not carry it out, and the second was refused.
+    assert_eq!(outcomes(&state), [Unknown, Rejected, Unknown]);
+}
+
+/// The record refuses a settlement that its own children contradict.
+#[test]
+fn a_settlement_agrees_with_the_children() {
+    let terms = reconcilable(independent(Repeat::None));
+    let told = |index: u32, id: &str, outcome: Outcome, code: Option<Code>, source: Source| {
+        let id = child_id(id);
+        let (repairable, output) = (false, None);
+        Event::ChildSettled(ChildFacts {
+            index,
+            id,
+            generation: 1,
+            outcome,
+            code,
+            source,
+            repairable,
+            output,
+        })
+    };
+    let refused = Err(IllegalEvent::Contradiction(EventKind::OutcomeSettled));
+    let check = |mut state: State, outcome: Outcome, source: Source, permitted: bool| {
+        let got = state.apply(&Event::OutcomeSettled(settlement(outcome, source)));
+        assert_eq!(got, if permitted { Ok(()) } else { refused }, "{outcome} {source}");
+    };
+    let answered = |second: Outcome| {
+        let mut state = fold(&reach(Standing::Answered, Way::Write, &terms).unwrap());
+        let code = (second == Rejected).then_some(Code::RateLimited);
+        let answer = Source::RemoteResponse;
+        let events = [
+            Event::AttemptEnded(end(1, Committed)),
+            told(0, "a", Committed, None, answer),
+            told(1, "b", second, code, answer),
+            told(2, "c", Committed, None, answer),
+        ];
+        events.iter().for_each(|event| state.apply(event).unwrap());
+        state
+    };
+    check(answered(Committed), Committed, Source::RemoteResponse, true);
+    check(answered(Rejected), Committed, Source::RemoteResponse, false);
+    let mut found = fold(&reach(Standing::Ended, Way::Write, &terms).unwrap());
+    take(&mut found, Input::Queried(Box::new(query(QueryPurpose::Reconcile, complete(200)))));
+    check(found.clone(), Rejected, Source::RemoteQuery, true);
+    found.apply(&told(0, "a", Committed, None, Source::RemoteQuery)).unwrap();
+    check(found.clone(), Rejected, Source::RemoteQuery, false);
+    check(found, Rejected, Source::OperatorAttested, true);
 }

@@ -88,8 +88,6 @@ pub(crate) fn of_kind(kind: EventKind, state: &State) -> Vec<(&'static str, Even
         }
         EventKind::ChildSettled => {
             let of = |source, outcome, code| {
-                let answered = matches!(source, Source::RemoteResponse | Source::TransportObserved);
-                let generation = answered.then_some(generation);
                 let (index, id) = (0, child_id("a"));
                 let (repairable, output) = (false, None);
                 Event::ChildSettled(ChildFacts {

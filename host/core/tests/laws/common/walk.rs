@@ -117,7 +117,7 @@ pub(crate) fn candidates(state: &State, salt: u64) -> Vec<Event> {
     let odd_child = ChildFacts {
         index: u32::try_from(index).unwrap(),
         id: child_id(["a", "b", "c", "a"][index]),
-        generation: salt.of(&[None, Some(generation), Some(generation + 1)]),
+        generation: salt.of(&[0, generation, generation + 1]),
         outcome: salt.of(Outcome::ALL),
         code: any_code(salt),
         source: salt.of(Source::ALL),

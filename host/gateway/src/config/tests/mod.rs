@@ -1,5 +1,6 @@
 mod fields;
 mod network;
+mod retries;
 mod ssh;
 
 use super::*;
@@ -161,18 +162,9 @@ fn a_connection_without_origins_is_refused() {
 
 #[test]
 fn nothing_in_the_file_makes_requests_repeat() {
-    for key in [
-        "retry",
-        "retries",
-        "retry_on",
-        "max_retries",
-        "idempotent",
-        "repeat_on_status",
-        "backoff",
-        "Retry-On",
-    ] {
+    for key in ["retry", "retry_on", "max_retries", "idempotent", "repeat_on_status", "backoff", "Retry-On"] {
         let field = if key.starts_with('R') { "?" } else { key };
-        let what = format!("connections.shop.{field}: no setting makes the host repeat a request");
+        let what = format!("connections.shop.{field}: no setting makes a request repeatable");
         check_in_connection(&format!("{key} = [500, 502]\n"), &[&format!("4:1 {what}")]);
     }
     check(
@@ -180,9 +172,9 @@ fn nothing_in_the_file_makes_requests_repeat() {
          [connections.a.limits]\nretries = 3\n[connections.a.credentials.k]\nsecret = \"s\"\nmode = \"http_bearer\"\n\
          retry_on = [401]\n",
         &[
-            "1:1 retry: no setting makes the host repeat a request",
-            "7:1 connections.a.limits.retries: no setting makes the host repeat a request",
-            "11:1 connections.a.credentials.k.retry_on: no setting makes the host repeat a request",
+            "1:1 retry: no setting makes a request repeatable",
+            "7:1 connections.a.limits.retries: no setting makes a request repeatable",
+            "11:1 connections.a.credentials.k.retry_on: no setting makes a request repeatable",
         ],
     );
     for value in ["\"idempotent\"", "\"keyed\"", "\"None\"", "true", "{ kind = \"idempotent\" }"] {

@@ -1,0 +1,240 @@
+//! Sending the same bytes again: by the host within its budget, or because an operator says so. What permits
+//! it is the core's to say ([`proofport_core::retry`]).
+
+use crate::ask::Authorized;
+use crate::broker::{Broker, Claim, Delivery, Inner, ReadError};
+use crate::connection::Connection;
+use crate::run::{Finished, Run, RunError};
+use proofport_core::contract::{KeyPlace, Repeat, Role};
+use proofport_core::decide::Input;
+use proofport_core::diagnostic::Protected;
+use proofport_core::event::QueryPurpose;
+use proofport_core::exchange::{Request, Send};
+use proofport_core::id::RequestId;
+use proofport_core::retry::{Leave, Plan, permitted, plan};
+use proofport_core::state::{Standing, State};
+use proofport_core::time::UnixMillis;
+use proofport_core::verdict::Step;
+use proofport_journal::{BodyKind, JournalError};
+use std::sync::Arc;
+
+/// An effect can't be sent again. For operators.
+#[derive(Debug, thiserror::Error)]
+pub enum RetryError {
+    /// There is no such invocation.
+    #[error("there is no such invocation")]
+    NoSuchInvocation,
+    /// The vault is locked.
+    #[error("the vault is locked; unlock it first")]
+    VaultLocked,
+    /// It is being carried out, repeated or reconciled.
+    #[error("it is being carried out, repeated or reconciled right now; look again in a moment")]
+    UnderWay,
+    /// The record and the contract do not permit it.
+    #[error("it may not be sent again: {}", words(*.0))]
+    NotPermitted(Leave),
+    /// It asked the remote before its effect, and what it learnt then is not kept.
+    #[error("it asked the remote before its effect, and what it learnt is not kept; reconcile it")]
+    Prepared,
+    /// The connection is gone or is not what the invocation was bound to.
+    #[error(
+        "the connection is gone or its connector, config, origins or SSH hosts have changed since; restore them first"
+    )]
+    BindingChanged,
+    /// What the invocation sent is not in the journal.
+    #[error("the record of what was sent is missing")]
+    RecordMissing,
+    /// The record can't be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The journal can't be written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The host failed.
+    #[error("the host failed: {0}")]
+    Internal(String),
+}
+
+const fn words(leave: Leave) -> &'static str {
+    match leave {
+        Leave::NotUnknown => "its outcome is not unknown",
+        Leave::UnderWay => "it is under way",
+        Leave::Cancelled => "its caller cancelled",
+        Leave::NotRepeatable => {
+            "its contract does not say that a second arrival is harmless; reconcile it, or attest"
+        }
+        Leave::Redirected => "it was sent on to another origin; reconcile it, or attest",
+        Leave::KeyExpires => "the remote may have forgotten its idempotency key; reconcile it, or attest",
+        Leave::NoBudget | Leave::AttemptsSpent | Leave::TimeSpent => "its budget is spent",
+    }
+}
+
+impl From<RunError> for RetryError {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Journal(error) => Self::Journal(error),
+            RunError::Read(error) => Self::Read(error),
+            RunError::Illegal(error) => Self::Internal(error.to_string()),
+            RunError::Stopping => Self::Internal(RunError::Stopping.to_string()),
+        }
+    }
+}
+
+impl Broker {
+    /// Sends an unknown effect once more, with its own bytes, key and credential, where the contract permits
+    /// it now. An operator's word needs no budget; the host goes on by itself as far as one reaches.
+    ///
+    /// # Errors
+    /// When nothing may be sent. Nothing was, then.
+    pub async fn retry(&self, id: &RequestId) -> Result<Delivery, RetryError> {
+        // The broker owns the work: whoever asked may go.
+        let task = tokio::spawn(Arc::clone(self.inner()).retry(*id));
+        task.await.unwrap_or_else(|_| Err(RetryError::Internal("it panicked".to_owned())))
+    }
+}
+
+impl Inner {
+    async fn retry(self: Arc<Self>, id: RequestId) -> Result<Delivery, RetryError> {
+        if self.is_locked() {
+            return Err(RetryError::VaultLocked);
+        }
+        if self.is_entered(&id) {
+            return Err(RetryError::UnderWay);
+        }
+        let claim = self.claim(id).ok_or(RetryError::UnderWay)?;
+        let state = self.state(&id)?.ok_or(RetryError::NoSuchInvocation)?;
+        let now = self.now();
+        permitted(&state, now).map_err(RetryError::NotPermitted)?;
+        if state.queries.iter().any(|query| query.purpose == QueryPurpose::Prepare) {
+            return Err(RetryError::Prepared);
+        }
+        let connection = self.bound_connection(&state).ok_or(RetryError::BindingChanged)?;
+        let body = |kind| -> Result<Vec<u8>, RetryError> {
+            Ok(self.journal.body(&id, kind)?.ok_or(RetryError::RecordMissing)?.to_vec())
+        };
+        let canonical = String::from_utf8(body(BodyKind::Input)?).map_err(|_| RetryError::RecordMissing)?;
+        let request = serde_json::from_slice(&body(BodyKind::Request)?);
+        let request: Request = request.map_err(|_| RetryError::RecordMissing)?;
+        let protected = self.journal.body(&id, BodyKind::Protected)?;
+        let protected: Option<Protected> = protected.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let send = without_key(request, &state, protected.and_then(|protected| protected.summary));
+        let call =
+            crate::reconcile::call_of(&state, &connection, canonical).ok_or(RetryError::RecordMissing)?;
+        let mut run = Run::resume(Arc::clone(&self), Arc::clone(&connection), state)?;
+        run.recall(call, &connection, send);
+        run.hold(claim);
+        run.learn(Input::Repeat(now))?;
+        let finished = run.drive().await?;
+        Ok(self.delivered(finished))
+    }
+
+    /// The connection, if it still is what this invocation was bound to.
+    pub(crate) fn bound_connection(&self, state: &State) -> Option<Arc<Connection>> {
+        let binding = state.binding.as_ref()?;
+        let connection = self.connections.get(&state.accepted.operation.connection).cloned();
+        connection.filter(|connection| {
+            connection.connector.digest() == binding.connector
+                && connection.config_digest() == binding.config
+                && connection.origins == binding.origins
+                && connection.ssh_hosts() == binding.ssh_hosts
+        })
+    }
+}
+
+/// What the connector asked for, made of what was sent: the key's header is the host's, which adds it again.
+fn without_key(mut request: Request, state: &State, summary: Option<String>) -> Send {
+    let repeat = state.binding.as_ref().map(|binding| &binding.contract.repeat);
+    if let (Request::Http(http), Some(Repeat::Keyed(keyed))) = (&mut request, repeat)
+        && let KeyPlace::Header(name) = &keyed.place
+    {
+        http.headers.retain(|header| !header.name.eq_ignore_ascii_case(name));
+    }
+    Send { role: Role::Effect, request, summary: summary.unwrap_or_default() }
+}
+
+impl Run {
+    /// What an invocation needs to go on that its record does not hold as values.
+    fn recall(&mut self, call: proofport_core::call::Call, connection: &Connection, send: Send) {
+        let binding = self.state.binding.as_ref();
+        self.scratch.contract = binding.map(|binding| binding.contract.clone());
+        self.scratch.key.clone_from(&call.idempotency_key);
+        self.scratch.canonical.clone_from(&call.input);
+        self.scratch.call = Some(call);
+        self.scratch.effect = Some(send);
+        // Effects stay pinned to their credential's version.
+        self.scratch.credential = self.state.credential.as_ref().and_then(|used| {
+            let (secret, version) = (used.secret.clone()?, used.version?);
+            let bound = connection.credentials.iter().find(|(_, binding)| binding.secret == secret);
+            bound.map(|(slot, _)| Authorized { slot: slot.clone(), secret, version })
+        });
+    }
+
+    /// Nobody else asks for, or repeats, this invocation meanwhile.
+    fn hold(&mut self, claim: Claim) {
+        self.scratch.claim = Some(claim);
+    }
+
+    /// What the host does by itself about an attempt that ended without a settlement, put on record with its
+    /// end.
+    pub(crate) fn schedule(&mut self) -> Result<(), RunError> {
+        if self.state.standing != Standing::Ended || self.state.retry_at.is_some() {
+            return Ok(());
+        }
+        // Without randomness everybody waits for as long as they may.
+        let roll =
+            self.inner.entropy.bytes().map_or(u16::MAX, |bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
+        match plan(&self.state, self.inner.now(), roll) {
+            Plan::Repeat { at } => self.learn(Input::Repeat(at)),
+            Plan::Leave(leave) => {
+                tracing::debug!(id = %self.state.accepted.request_id, %leave, "the host repeats nothing");
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits for the next attempt's time, with everything on disk and nothing held. Afterwards the record is
+    /// looked at anew: somebody may have settled it meanwhile.
+    pub(crate) async fn rest(&mut self, at: UnixMillis) -> Result<(), RunError> {
+        self.persist().await?;
+        if at > self.inner.now() {
+            self.scratch.claim = None;
+            let (inner, mut cancelled) = (Arc::clone(&self.inner), self.cancelled());
+            tokio::select! {
+                biased;
+                () = cancelled.wait() => {
+                    self.learn(Input::Cancelled)?;
+                    return self.persist().await;
+                }
+                () = inner.clock.until(at) => {}
+            }
+        }
+        let id = self.state.accepted.request_id;
+        if self.scratch.claim.is_none() {
+            self.scratch.claim = Some(self.inner.claim_when_free(id).await);
+        }
+        if let Some(newest) = self.inner.state(&id)? {
+            self.adopted |= newest.settled != self.state.settled;
+            self.state = newest;
+        }
+        Ok(())
+    }
+
+    /// The effect as it was, to be sent again.
+    pub(crate) fn load_again(&mut self) {
+        // The connector gets to see one answer to its effect: the last.
+        self.scratch.history.retain(|exchange| exchange.role == Role::Query);
+        self.scratch.exchange = None;
+        self.scratch.step = self.scratch.effect.clone().map(Step::Send);
+    }
+}
+
+impl Inner {
+    /// The answer of a run that is over.
+    pub(crate) fn delivered(self: &Arc<Self>, finished: Finished) -> Delivery {
+        if finished.adopted {
+            // Somebody else settled it, with a result that this run never saw.
+            return self.answer(&finished.state, false);
+        }
+        self.delivery(finished)
+    }
+}
