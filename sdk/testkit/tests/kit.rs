@@ -4,7 +4,7 @@
 
 use proofport_sdk::{
     BatchContract, BatchMode, Call, ChildVerdict, Connector, Evidence, Exchange, Fault, HttpRequest,
-    Manifest, Operation, Outcome, Reason, ReconcileStep, Repeat, Step, Terms, Verdict,
+    Manifest, Operation, Reason, ReconcileStep, Repeat, Step, Terms, Verdict,
 };
 use proofport_testkit::Cases;
 use serde_json::{Value, json};
