@@ -110,7 +110,7 @@ pub const fn scenario(kind: EventKind) -> Option<Scenario> {
         EventKind::QueryExchanged => Some(Scenario::Read),
         EventKind::Stopped => Some(Scenario::NoConnection),
         EventKind::JobAccepted => Some(Scenario::Job),
-        // Approvals, cancellation, batches, retries and late evidence are not driven yet.
+        // Approvals, cancellation, batches and retries are not driven yet; late evidence comes after a call.
         EventKind::ApprovalRequested
         | EventKind::ApprovalDecided
         | EventKind::CancelRequested

@@ -10,6 +10,7 @@
 pub mod bench;
 pub mod cable;
 pub mod canary;
+pub mod cutter;
 pub mod evidence;
 pub mod guests;
 pub mod killpoint;

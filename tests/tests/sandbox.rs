@@ -123,8 +123,6 @@ fn ends() -> Vec<(&'static str, &'static str, End)> {
         ("download", "export", Passes(refuses)),
         ("effect-in-read", "look", breach(Breach::EffectInRead)),
         ("effect-in-reconcile", "act", Passes(settles)),
-        ("exec", "run", Passes(refuses)),
-        ("exec", "look", Passes(refuses)),
         ("exits", "act", Trap("ended itself", "")),
         ("free-text-failure", "act", breach(Breach::InvalidManifest(free_text))),
         ("gigabyte-output", "act", End::Fault(Fault::OutputLimit)),

@@ -96,6 +96,13 @@ pub struct Delivery {
 }
 
 impl Delivery {
+    /// What the newest evidence says that came after the outcome was settled, for operators. It changes
+    /// nothing about the answer.
+    #[must_use]
+    pub fn attached(&self) -> Option<Outcome> {
+        self.state.as_ref().and_then(|state| state.attached.last().copied())
+    }
+
     /// The caller's protocol confirmed a complete handoff. The mark rides along with a later commit;
     /// losing it loses nothing but the mark.
     pub fn confirmed(self) {
@@ -425,7 +432,11 @@ impl Inner {
 
     /// The answer when this host failed: by the last boundary that is proved, never by where it
     /// failed.
-    async fn failed(self: &Arc<Self>, durable: Option<State>, operation: OperationName) -> Delivery {
+    pub(crate) async fn failed(
+        self: &Arc<Self>,
+        durable: Option<State>,
+        operation: OperationName,
+    ) -> Delivery {
         let Some(mut state) = durable else { return self.refusal(Code::Internal, Some(operation)) };
         let id = state.accepted.request_id;
         let now = self.now();

@@ -94,6 +94,12 @@ impl Inner {
         taken.then(|| Entered { inner: Arc::clone(self), id: None })
     }
 
+    /// When the host takes on nothing new any more.
+    pub(crate) async fn stopping(&self) {
+        // The sender is this host's own, so that the wait ends with its word.
+        let _ = self.interest.count.subscribe().wait_for(|(_, open)| !*open).await;
+    }
+
     /// Whether somebody carries this invocation out.
     pub(crate) fn is_entered(&self, id: &RequestId) -> bool {
         self.interest.all.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
@@ -134,7 +140,7 @@ impl Broker {
     }
 
     /// Takes on nothing new, and waits until everything that is under way has ended: at the latest at
-    /// its deadline. Nothing is cancelled by this alone.
+    /// its deadline. Nothing is cancelled by this alone; an attempt that is announced for later stays so.
     pub async fn stop(&self) {
         let count = &self.inner().interest.count;
         count.send_modify(|(_, open)| *open = false);
@@ -147,11 +153,9 @@ impl Broker {
 fn is_noted(state: &State) -> bool {
     state.cancel_requested
         || match state.standing {
-            Standing::Ended
-            | Standing::Settled
-            | Standing::Stored
-            | Standing::Delivered
-            | Standing::Stopped => true,
+            // One that rests goes on.
+            Standing::Ended => state.retry_at.is_none(),
+            Standing::Settled | Standing::Stored | Standing::Delivered | Standing::Stopped => true,
             Standing::Accepted
             | Standing::Validated
             | Standing::AwaitingApproval

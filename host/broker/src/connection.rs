@@ -309,6 +309,21 @@ impl Connection {
         contract
     }
 
+    /// How requests get there, in one digest: a repeat goes the way of the first, under the same account.
+    pub(crate) fn ways(&self) -> Digest {
+        let mut ways = String::new();
+        for (slot, binding) in &self.credentials {
+            ways.push_str(&format!("{slot}={}/{:?};", binding.secret, binding.place));
+        }
+        if let Some(proxy) = &self.proxy {
+            ways.push_str(&format!("proxy {} {};", proxy.origin, proxy.resolves));
+        }
+        if let Some(jump) = self.ssh.as_ref().and_then(|ssh| ssh.jump.as_ref()) {
+            ways.push_str(&format!("jump {} {} {}/{:?};", jump.host, jump.resolves, jump.secret, jump.place));
+        }
+        Digest::of_parts("proofport.ways/1", &[ways.as_bytes()])
+    }
+
     /// The SSH hosts; empty where there are none.
     pub(crate) fn ssh_hosts(&self) -> &[SshHost] {
         self.ssh.as_ref().map_or(&[], |ssh| &ssh.hosts)

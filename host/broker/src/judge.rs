@@ -24,7 +24,7 @@ impl Run {
     pub(crate) async fn judge(&mut self) -> Input {
         let Some(connection) = self.scratch.connection.clone() else { return Input::Recovered };
         let Some(exchange) = self.scratch.exchange.take() else { return Input::Recovered };
-        if let Some(followed) = self.follow(&connection, &exchange) {
+        if let Some(followed) = self.follow(&exchange) {
             return followed;
         }
         let evidence = exchange.evidence();
@@ -122,11 +122,14 @@ impl Run {
 
     /// A complete 307 or 308 to an origin that the connection lists for that sends the effect on, with its
     /// method and content. Whatever else it says is an answer.
-    fn follow(&mut self, connection: &Connection, exchanged: &Exchanged) -> Option<Input> {
+    fn follow(&mut self, exchanged: &Exchanged) -> Option<Input> {
         let Exchanged::Http(exchange) = exchanged else { return None };
         let to = exchange.redirect.as_ref()?;
         // A copy that was sent before may have been carried out.
-        let known = !exchange.evidence.may_be_repeated && connection.redirect_origins.contains(&to.origin);
+        let binding = self.state.binding.as_ref()?;
+        let known = !exchange.evidence.may_be_repeated && binding.redirect_origins.contains(&to.origin);
+        // Nor does another origin know of an earlier attempt whose fate is unknown.
+        let known = known && self.state.may_be_sent_on();
         if !known || exchange.evidence.withheld || self.scratch.followed >= MOST_REDIRECTS {
             return None;
         }

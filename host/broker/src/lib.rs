@@ -6,6 +6,7 @@
 //! nothing by going.
 
 mod ask;
+mod attest;
 mod batch;
 mod broker;
 mod cancel;
@@ -26,8 +27,10 @@ mod retry;
 mod retry_batch;
 mod run;
 mod ssh;
+mod unknowns;
 mod validate;
 
+pub use attest::AttestError;
 pub use broker::{Broker, CallRequest, Delivery, Parts, ReadError, StartError};
 pub use connection::{BadSchema, Binding, Connection, Declaration, Fresh, Limits, Place, ProxyBinding};
 pub use host::{Clock, Entropy, SystemClock, SystemEntropy};

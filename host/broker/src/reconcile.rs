@@ -35,11 +35,13 @@ pub enum ReconcileError {
     /// It is being carried out, or somebody else is asking.
     #[error("it is being carried out or reconciled right now; look again in a moment")]
     UnderWay,
-    /// Its outcome is not unknown.
+    /// Its outcome is known, and not by a person's word.
     #[error("there is nothing to reconcile: the outcome is {0}")]
     NotUnknown(Outcome),
     /// The operation declares no reconciliation.
-    #[error("the operation declares no way to ask for its fate; somebody has to look at the remote")]
+    #[error(
+        "the operation declares no way to ask for its fate; somebody has to look at the remote and attest it"
+    )]
     NotDeclared,
     /// The connection is gone or runs another module than the invocation was bound to.
     #[error(
@@ -76,7 +78,9 @@ impl From<RunError> for ReconcileError {
 
 impl Broker {
     /// Asks the remote what became of an unknown effect, through the connector's declared queries,
-    /// and answers with the record as it is afterwards: settled, or still unknown.
+    /// and answers with the record as it is afterwards: settled, or still unknown. What a person
+    /// settled may be asked about too; what is found is then attached to the record, whatever it says,
+    /// and settles nothing.
     ///
     /// # Errors
     /// When it can't be asked. Nothing changed then, except that queries may be on record.
@@ -101,7 +105,8 @@ impl Inner {
             return Err(ReconcileError::UnderWay);
         }
         let open = state.outcome() == Outcome::Unknown || state.has_unknown_child();
-        if !open || !state.dispatched() {
+        // A person's word is no reason not to ask; what is found then stands beside it.
+        if !(open && state.dispatched()) && !state.is_attested() {
             return Err(ReconcileError::NotUnknown(state.outcome()));
         }
         let binding = state.binding.as_ref().ok_or(ReconcileError::RecordMissing)?;

@@ -2,16 +2,19 @@
 //! it is the core's to say ([`proofport_core::retry`]).
 
 use crate::ask::Authorized;
-use crate::broker::{Broker, Claim, Delivery, Inner, ReadError};
+use crate::broker::{Broker, Delivery, Inner, ReadError};
 use crate::connection::Connection;
+use crate::refuse;
 use crate::run::{Finished, Run, RunError};
-use proofport_core::contract::{KeyPlace, Repeat, Role};
+use proofport_core::code::Code;
+use proofport_core::contract::{KeyPlace, Outcome, Repeat, Role};
 use proofport_core::decide::Input;
 use proofport_core::diagnostic::Protected;
-use proofport_core::event::QueryPurpose;
+use proofport_core::event::{QueryPurpose, StopDetail};
+use proofport_core::evidence::{Cause, PeerIdentity};
 use proofport_core::exchange::{Request, Send};
 use proofport_core::id::RequestId;
-use proofport_core::retry::{Leave, Plan, permitted, plan};
+use proofport_core::retry::{self, Leave, Plan, permitted, plan};
 use proofport_core::state::{Standing, State};
 use proofport_core::time::UnixMillis;
 use proofport_core::verdict::Step;
@@ -98,10 +101,10 @@ impl Inner {
         if self.is_locked() {
             return Err(RetryError::VaultLocked);
         }
+        let claim = self.claim(id).ok_or(RetryError::UnderWay)?;
         if self.is_entered(&id) {
             return Err(RetryError::UnderWay);
         }
-        let claim = self.claim(id).ok_or(RetryError::UnderWay)?;
         let state = self.state(&id)?.ok_or(RetryError::NoSuchInvocation)?;
         let now = self.now();
         permitted(&state, now).map_err(RetryError::NotPermitted)?;
@@ -109,6 +112,18 @@ impl Inner {
             return Err(RetryError::Prepared);
         }
         let connection = self.bound_connection(&state).ok_or(RetryError::BindingChanged)?;
+        let binding = state.binding.as_ref().ok_or(RetryError::RecordMissing)?;
+        if binding.ways != Some(connection.ways()) || binding.redirect_origins != connection.redirect_origins
+        {
+            return Err(RetryError::BindingChanged);
+        }
+        // The admin may have taken the contract away since.
+        let granted = connection.manifest.operation(&state.accepted.operation.operation);
+        if granted.map(|operation| connection.contract(operation).repeat)
+            != Some(binding.contract.repeat.clone())
+        {
+            return Err(RetryError::NotPermitted(Leave::NotRepeatable));
+        }
         let body = |kind| -> Result<Vec<u8>, RetryError> {
             Ok(self.journal.body(&id, kind)?.ok_or(RetryError::RecordMissing)?.to_vec())
         };
@@ -117,15 +132,32 @@ impl Inner {
         let request: Request = request.map_err(|_| RetryError::RecordMissing)?;
         let protected = self.journal.body(&id, BodyKind::Protected)?;
         let protected: Option<Protected> = protected.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let send = without_key(request, &state, protected.and_then(|protected| protected.summary));
+        let protected = protected.unwrap_or_default();
+        let send = without_key(request, &state, protected.summary.clone());
         let call =
             crate::reconcile::call_of(&state, &connection, canonical).ok_or(RetryError::RecordMissing)?;
+        let operation = state.accepted.operation.clone();
         let mut run = Run::resume(Arc::clone(&self), Arc::clone(&connection), state)?;
-        run.recall(call, &connection, send);
-        run.hold(claim);
+        run.recall(call, send);
+        // What was learnt of the attempts before stays.
+        run.scratch.protected = protected;
+        run.scratch.claim = Some(claim);
+        run.scratch.by_operator = true;
         run.learn(Input::Repeat(now))?;
-        let finished = run.drive().await?;
-        Ok(self.delivered(finished))
+        let newest = run.newest();
+        // A task of its own: a panic in it must not take with it what is proved.
+        let finished = match tokio::spawn(run.drive()).await {
+            Ok(finished) => finished.map_err(|error| error.to_string()),
+            Err(_) => Err("it panicked".to_owned()),
+        };
+        match finished {
+            Ok(finished) => Ok(self.delivered(finished)),
+            Err(error) => {
+                tracing::error!(%operation, %error, "a repeat could not go on");
+                let durable = newest.borrow().clone();
+                Ok(self.failed(durable, operation).await)
+            }
+        }
     }
 
     /// The connection, if it still is what this invocation was bound to.
@@ -154,24 +186,19 @@ fn without_key(mut request: Request, state: &State, summary: Option<String>) -> 
 
 impl Run {
     /// What an invocation needs to go on that its record does not hold as values.
-    fn recall(&mut self, call: proofport_core::call::Call, connection: &Connection, send: Send) {
+    fn recall(&mut self, call: proofport_core::call::Call, send: Send) {
         let binding = self.state.binding.as_ref();
         self.scratch.contract = binding.map(|binding| binding.contract.clone());
         self.scratch.key.clone_from(&call.idempotency_key);
         self.scratch.canonical.clone_from(&call.input);
         self.scratch.call = Some(call);
-        self.scratch.effect = Some(send);
         // Effects stay pinned to their credential's version.
         self.scratch.credential = self.state.credential.as_ref().and_then(|used| {
             let (secret, version) = (used.secret.clone()?, used.version?);
-            let bound = connection.credentials.iter().find(|(_, binding)| binding.secret == secret);
-            bound.map(|(slot, _)| Authorized { slot: slot.clone(), secret, version })
+            let slot = send.request.credential().cloned()?;
+            Some(Authorized { slot, secret, version })
         });
-    }
-
-    /// Nobody else asks for, or repeats, this invocation meanwhile.
-    fn hold(&mut self, claim: Claim) {
-        self.scratch.claim = Some(claim);
+        self.scratch.effect = Some(send);
     }
 
     /// What the host does by itself about an attempt that ended without a settlement, put on record with its
@@ -184,7 +211,10 @@ impl Run {
         let roll =
             self.inner.entropy.bytes().map_or(u16::MAX, |bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
         match plan(&self.state, self.inner.now(), roll) {
-            Plan::Repeat { at } => self.learn(Input::Repeat(at)),
+            Plan::Repeat { at } => {
+                self.scratch.by_operator = false;
+                self.learn(Input::Repeat(at))
+            }
             Plan::Leave(leave) => {
                 tracing::debug!(id = %self.state.accepted.request_id, %leave, "the host repeats nothing");
                 Ok(())
@@ -193,18 +223,21 @@ impl Run {
     }
 
     /// Waits for the next attempt's time, with everything on disk and nothing held. Afterwards the record is
-    /// looked at anew: somebody may have settled it meanwhile.
-    pub(crate) async fn rest(&mut self, at: UnixMillis) -> Result<(), RunError> {
+    /// looked at anew: somebody may have settled it meanwhile. False: the host is stopping, and the attempt
+    /// stays announced.
+    pub(crate) async fn rest(&mut self, at: UnixMillis) -> Result<bool, RunError> {
         self.persist().await?;
-        if at > self.inner.now() {
+        let (mut gone, mut left) = (false, false);
+        let wait = at.0.saturating_sub(self.inner.now().0);
+        if wait > 0 {
             self.scratch.claim = None;
             let (inner, mut cancelled) = (Arc::clone(&self.inner), self.cancelled());
+            // From now by the clock, which may be behind what was recorded once.
+            let at = UnixMillis(inner.clock.now().0.saturating_add(wait));
             tokio::select! {
                 biased;
-                () = cancelled.wait() => {
-                    self.learn(Input::Cancelled)?;
-                    return self.persist().await;
-                }
+                () = cancelled.wait() => gone = true,
+                () = inner.stopping() => left = true,
                 () = inner.clock.until(at) => {}
             }
         }
@@ -216,16 +249,46 @@ impl Run {
             self.adopted |= newest.settled != self.state.settled;
             self.state = newest;
         }
-        Ok(())
+        if gone {
+            // Only now: losing interest in what is settled meanwhile is no event.
+            self.learn(Input::Cancelled)?;
+            self.persist().await?;
+        }
+        Ok(!left)
     }
 
-    /// The effect as it was, to be sent again.
-    pub(crate) fn load_again(&mut self) {
+    /// The effect as it was, to be sent again; or why it is not: what was announced may be too late by now.
+    pub(crate) fn load_again(&mut self) -> Option<Input> {
+        if retry::still(&self.state, self.inner.now(), !self.scratch.by_operator).is_err() {
+            return Some(too_late());
+        }
         // The connector gets to see one answer to its effect: the last.
         self.scratch.history.retain(|exchange| exchange.role == Role::Query);
         self.scratch.exchange = None;
         self.scratch.step = self.scratch.effect.clone().map(Step::Send);
+        None
     }
+
+    /// The last look before a repeat: it may have become too late while the connection was made, and over SSH
+    /// only the machine that had the command before may have it again.
+    pub(crate) fn refuse_repeat(&self, peer: &PeerIdentity) -> Option<Input> {
+        let first = self.state.attempts.first()?;
+        if self.state.outcome() != Outcome::Unknown {
+            return None;
+        }
+        if retry::still(&self.state, self.inner.now(), !self.scratch.by_operator).is_err() {
+            return Some(too_late());
+        }
+        let exec = matches!(self.scratch.effect.as_ref().map(|send| &send.request), Some(Request::Ssh(_)));
+        let refused =
+            || refuse::refused(Code::PeerUnverified, StopDetail::Setup { cause: Cause::HostKeyUnknown });
+        (exec && first.dispatch.peer != *peer).then(refused)
+    }
+}
+
+/// An attempt that may not begin any more.
+fn too_late() -> Input {
+    refuse::refused(Code::Internal, StopDetail::Setup { cause: Cause::DeadlinePassed })
 }
 
 impl Inner {

@@ -77,6 +77,8 @@ pub(crate) struct Scratch {
     pub(crate) effect: Option<Send>,
     /// The sole right to ask for, or repeat, this invocation.
     pub(crate) claim: Option<Claim>,
+    /// Whether an operator asked for the next attempt.
+    pub(crate) by_operator: bool,
     /// A verified connection with the effect loaded.
     pub(crate) loaded: Option<(Ready, Request)>,
     /// How long setting its connection up took.
@@ -117,6 +119,7 @@ impl Scratch {
             asked: Arc::default(),
             effect: None,
             claim: None,
+            by_operator: false,
             loaded: None,
             setup_took: Duration::ZERO,
             follows: None,
@@ -255,13 +258,19 @@ impl Run {
             let effect = due(&self.state);
             self.persist_then_act(effect).await?;
             if let (Effect::Prepare, Some(at)) = (effect, self.state.retry_at)
-                && self.scratch.follows.is_none()
+                && !self.is_sent_on()
             {
-                self.rest(at).await?;
+                if !self.rest(at).await? {
+                    return Ok(self.finished());
+                }
                 if due(&self.state) != Effect::Prepare {
                     continue;
                 }
-                self.load_again();
+                if let Some(refused) = self.load_again() {
+                    self.learn(refused)?;
+                    self.schedule()?;
+                    continue;
+                }
             }
             let inputs = match effect {
                 Effect::Validate => vec![self.validate().await],
@@ -270,9 +279,7 @@ impl Run {
                 Effect::Dispatch => vec![self.dispatch().await?],
                 Effect::Judge => vec![self.judge().await],
                 Effect::Wait | Effect::Deliver => {
-                    let Self { state, adopted, scratch, .. } = self;
-                    let Scratch { result, children, .. } = scratch;
-                    return Ok(Finished { state, result, children, adopted });
+                    return Ok(self.finished());
                 }
             };
             for input in inputs {
@@ -280,6 +287,22 @@ impl Run {
             }
             self.schedule()?;
         }
+    }
+
+    /// Whether the newest attempt was answered with a redirect that is followed.
+    fn is_sent_on(&self) -> bool {
+        let end = self.state.attempts.last().and_then(|last| last.end.as_ref());
+        end.is_some_and(|end| end.redirected.is_some())
+    }
+
+    /// The newest durable state, as it comes.
+    pub(crate) fn newest(&self) -> watch::Receiver<Option<State>> {
+        self.publish.subscribe()
+    }
+
+    fn finished(self) -> Finished {
+        let Scratch { result, children, .. } = self.scratch;
+        Finished { state: self.state, result, children, adopted: self.adopted }
     }
 
     /// Before the dispatch, losing interest ends the invocation: nothing of the effect has left.
@@ -335,6 +358,10 @@ impl Run {
         let events = std::mem::take(&mut self.pending);
         let has = |kind: EventKind| events.iter().any(|event| event.kind() == kind);
         let (dispatches, ends) = (has(EventKind::DispatchStarted), has(EventKind::AttemptEnded));
+        // A host that comes back looks after what is under way, and after what is announced.
+        let turns = [EventKind::LeaseTaken, EventKind::RetryScheduled, EventKind::CancelRequested];
+        let turns = self.state.dispatched() && turns.into_iter().any(has);
+        let open = self.state.active().is_some() || self.state.retry_at.is_some();
         self.keep_protected();
         let batch = Batch {
             invocation: Some(self.state.accepted.request_id),
@@ -343,7 +370,7 @@ impl Run {
             bodies: std::mem::take(&mut self.bodies),
             // What never reached its dispatch is tried anew, so it need not be remembered.
             intents: if dispatches { std::mem::take(&mut self.intents) } else { Vec::new() },
-            open: (dispatches || ends).then(|| self.state.active().is_some()),
+            open: (dispatches || ends || turns).then_some(open),
         };
         self.inner.append(batch).await?;
         self.publish.send_replace(Some(self.state.clone()));

@@ -116,6 +116,7 @@ impl Run {
                     ssh_hosts: connection.ssh_hosts().to_vec(),
                     children,
                     retries: connection.retries,
+                    ways: Some(connection.ways()),
                 }))
             }
             Err(fault) => refuse::fault(&fault),

@@ -1,6 +1,7 @@
 //! What can be written on the command line. Everything is parsed here, once, into validated types.
 
 use clap::{Args, Parser, Subcommand};
+use proofport_core::attestation::{AttestedOutcome, AttestedReason};
 use proofport_core::contract::InjectionMode;
 use proofport_core::id::{Name, OperationName, RequestId};
 use proofport_gateway::Destination;
@@ -55,6 +56,18 @@ Examples:
 
 The value is read from standard input, never from the command line; one newline at its end is left out.
 It is not shown again.";
+
+const ATTEST_HELP: &str = "\
+Examples:
+  proofport unknowns
+  proofport attest ACT --outcome committed --reason 'the dashboard shows charge ch_1, made at 12:03 UTC'
+  proofport attest ACT --outcome rejected --reason 'not in the ledger export of 2026-05-02, asked support'
+
+Look at the remote first: what you say is taken for proof, once, and can't be taken back. `committed` means
+that it happened; there is still no result to hand over. `rejected` means that nothing was changed: the same
+call is then sent anew. Everything recorded before stays as it is. Write no secret into the reason.
+
+Exit status, as of `call`: 11 for rejected, 15 for committed, since its result was never received.";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -117,6 +130,11 @@ pub(crate) enum InHome {
     Reconcile(Act),
     /// Send an unknown call's effect once more, where its contract makes that harmless, for operators
     Retry(Act),
+    /// List the calls whose outcome is unknown and what can be done about each, for operators
+    Unknowns,
+    /// Settle an unknown call by your own word, for operators
+    #[command(after_help = ATTEST_HELP)]
+    Attest(Attest),
     /// Show the protected record of a call, for operators
     Inspect(Act),
     /// Show the events of a call in order, for operators
@@ -245,6 +263,29 @@ pub(crate) struct Act {
     #[arg(value_name = "ACT", value_parser = RequestId::parse)]
     pub(crate) id: RequestId,
 }
+
+/// `attest`.
+#[derive(Debug, Args)]
+pub(crate) struct Attest {
+    #[command(flatten)]
+    pub(crate) act: Act,
+    /// What became of it
+    #[arg(long, value_name = "committed|rejected", value_parser = attested)]
+    pub(crate) outcome: AttestedOutcome,
+    /// How you know, on one line; kept in the protected record
+    #[arg(long, value_name = "TEXT", value_parser = AttestedReason::parse, allow_hyphen_values = true)]
+    pub(crate) reason: AttestedReason,
+}
+
+/// What a person says became of it.
+fn attested(text: &str) -> Result<AttestedOutcome, NotAttested> {
+    AttestedOutcome::parse(text).ok_or(NotAttested)
+}
+
+/// The text is no outcome that can be attested.
+#[derive(Debug, thiserror::Error)]
+#[error("it is committed or rejected")]
+struct NotAttested;
 
 /// How a secret is attached.
 fn mode(text: &str) -> Result<InjectionMode, NoMode> {

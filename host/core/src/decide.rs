@@ -1,5 +1,6 @@
 //! Which events an input causes. The host appends them, applies them, and asks what is due.
 
+use crate::attestation::{AttestedOutcome, AttestedReason, attested};
 use crate::batch::ChildJudgement;
 use crate::canonical::canonical;
 use crate::classify::{Judgement, Reading, judge};
@@ -49,10 +50,10 @@ pub enum Input {
     Reconciled(Box<Judged>),
     /// A person settled it.
     Attested {
-        /// Rejected or committed.
-        outcome: Outcome,
+        /// What it settles as.
+        outcome: AttestedOutcome,
         /// Why.
-        reason: String,
+        reason: AttestedReason,
     },
     /// The host repeats the effect, not before this time.
     Repeat(UnixMillis),
@@ -120,21 +121,7 @@ pub fn propose(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
         Input::Redirected { evidence, to } => redirected(state, *evidence, to, now),
         Input::ReadJudged(judged) => judged_read(*judged),
         Input::Reconciled(judged) => reconciled(state, *judged),
-        Input::Attested { outcome, reason } => vec![
-            Event::OutcomeSettled(Settlement {
-                outcome,
-                code: match outcome {
-                    Outcome::Rejected => Some(Code::RemoteRejected),
-                    Outcome::Committed | Outcome::NotAttempted | Outcome::Unknown => None,
-                },
-                source: Source::OperatorAttested,
-                repairable: false,
-                retry_after_seconds: None,
-                http_status: None,
-                attested_reason: Some(reason),
-            }),
-            Event::ResultCommitted(ResultFacts::Nothing),
-        ],
+        Input::Attested { outcome, reason } => attested(outcome, reason),
         Input::Repeat(at) => vec![Event::RetryScheduled { generation: state.next_generation(), at }],
         // Losing interest in what is over already is no event.
         Input::Cancelled => match state.standing {
@@ -333,16 +320,21 @@ fn judged_read(judged: Judged) -> Vec<Event> {
     }
 }
 
+/// Law 7: what is learnt late settles the record if nothing has, and is evidence otherwise.
 fn reconciled(state: &State, judged: Judged) -> Vec<Event> {
     let Judged { judgement, evidence: _, result } = judged;
     let source = Source::RemoteQuery;
     let newest = state.attempts.last().map_or(0, |attempt| attempt.dispatch.generation);
     let mut events = told_of_children(state, &judgement, newest, source);
-    // A batch that is settled may have children that are not; what settled it stays.
-    let of_children = state.settled.is_some() && state.is_batch();
-    if judgement.outcome.is_settled() && !of_children {
+    if !judgement.outcome.is_settled() {
+        return events;
+    }
+    if state.settled.is_none() {
         events.push(Event::OutcomeSettled(Settlement { source, ..settlement(&judgement, None) }));
         events.push(Event::ResultCommitted(result));
+    } else if state.is_attested() {
+        let source_sequence = state.queries.len() as u64;
+        events.push(Event::EvidenceAttached { source, source_sequence, outcome: judgement.outcome });
     }
     events
 }
@@ -395,6 +387,8 @@ fn recovered(state: &State) -> Vec<Event> {
         })],
         (None, Standing::Settled) => vec![Event::ResultCommitted(ResultFacts::Nothing)],
         (None, Standing::Leased) if state.dispatched() => refuse(state, interrupted(state)),
+        // What was announced for later is the next host's no more: whoever asks may have it sent.
+        (None, Standing::Ended) if state.retry_at.is_some() => refuse(state, interrupted(state)),
         (None, Standing::Ended) => settled_by_attempts(state),
         (None, Standing::Accepted | Standing::Validated | Standing::Authorized | Standing::Leased) => {
             vec![Event::Stopped(interrupted(state))]

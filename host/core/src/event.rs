@@ -161,7 +161,7 @@ pub enum Event {
     EvidenceAttached {
         /// Where it came from.
         source: Source,
-        /// Its sequence there.
+        /// Its sequence there: for a query, its number among the invocation's queries, from 1 upwards.
         source_sequence: u64,
         /// What it says.
         outcome: Outcome,
@@ -323,6 +323,10 @@ pub struct Binding {
     /// How often the host may repeat the effect by itself; none: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<RetryBudget>,
+    /// Digest of how its requests get there: the credentials' modes and places, proxy and jump host. None in
+    /// records from before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ways: Option<Digest>,
 }
 
 /// Which credential is used, and how. No part of its value.

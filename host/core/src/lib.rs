@@ -11,6 +11,7 @@
 mod closed;
 mod proof;
 
+pub mod attestation;
 pub mod batch;
 pub mod call;
 pub mod canonical;
@@ -38,6 +39,7 @@ pub mod secret;
 pub mod ssh;
 pub mod state;
 pub mod time;
+pub mod unknown;
 pub mod verdict;
 
 #[cfg(test)]

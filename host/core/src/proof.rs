@@ -34,8 +34,11 @@ impl State {
             Event::CredentialAuthorized(credential) if !self.may_use(credential) => {
                 Err(IllegalEvent::Contradiction(kind))
             }
-            Event::ConnectionAttempted(_) if !self.may_ask() => Err(IllegalEvent::Contradiction(kind)),
-            Event::QueryExchanged(query) if !self.may_be_asked(query) => {
+            Event::ConnectionAttempted(_) if !self.may_ask(None) => Err(IllegalEvent::Contradiction(kind)),
+            Event::QueryExchanged(query) if !self.may_ask(Some(query.purpose)) => {
+                Err(IllegalEvent::Contradiction(kind))
+            }
+            Event::EvidenceAttached { source, .. } if !self.is_evidence(*source) => {
                 Err(IllegalEvent::Contradiction(kind))
             }
             Event::ChildSettled(child) if !self.is_proof_of_child(child) => {
@@ -89,12 +92,20 @@ impl State {
             return Err(IllegalEvent::StaleGeneration(kind));
         }
         let end = self.attempts.last().and_then(|last| last.end.as_ref());
-        let redirected = end.is_some_and(|end| end.redirected.is_some());
+        let redirected = self.may_be_sent_on() && end.is_some_and(|end| end.redirected.is_some());
         if redirected || retry::permitted(self, at).is_ok() {
             Ok(())
         } else {
             Err(IllegalEvent::Contradiction(kind))
         }
+    }
+
+    /// Whether nothing that was sent before may have been carried out where it was sent: another origin knows
+    /// nothing of that.
+    #[must_use]
+    pub fn may_be_sent_on(&self) -> bool {
+        let ended = self.attempts.iter().filter(|attempt| attempt.end.is_some());
+        ended.map(crate::state::Attempt::outcome).all(|outcome| outcome == Outcome::Rejected)
     }
 
     fn check_dispatch(&self, dispatch: &Dispatch) -> Result<(), IllegalEvent> {
@@ -126,14 +137,25 @@ impl State {
             }
             (Outcome::Unknown, Some(Repeat::None | Repeat::Conditional) | None) => false,
         };
-        permitted
-            && first.key == dispatch.key
-            && (first.request == dispatch.request || self.may_follow(dispatch))
+        // What an SSH server has done only it knows, and a name may lead to several.
+        let exec = self
+            .attempts
+            .iter()
+            .any(|attempt| attempt.end.as_ref().is_some_and(|end| end.evidence.ssh().is_some()));
+        let same_machine = !exec || self.outcome() != Outcome::Unknown || first.peer == dispatch.peer;
+        let bytes = match &dispatch.follows {
+            Some(_) => self.may_follow(dispatch),
+            None => first.request == dispatch.request,
+        };
+        permitted && same_machine && first.key == dispatch.key && bytes
     }
 
     /// A followed redirect goes where the attempt before was sent on to, and where the connection lets it.
     /// A redirect of what may have been a second copy says nothing of the first.
     fn may_follow(&self, dispatch: &Dispatch) -> bool {
+        if !self.may_be_sent_on() {
+            return false;
+        }
         let end = self.attempts.last().and_then(|last| last.end.as_ref());
         let once = |end: &&AttemptEnd| end.evidence.http().is_some_and(|http| !http.may_be_repeated);
         let redirected = end.filter(once).and_then(|end| end.redirected.as_ref());
@@ -268,17 +290,24 @@ impl State {
         permitted && child.generation == generation && self.children.iter().all(first)
     }
 
-    /// After an effect is settled, nothing is asked but what became of children that are not.
-    fn may_ask(&self) -> bool {
-        self.settled.is_none() || self.has_unknown_child()
-    }
-
-    fn may_be_asked(&self, query: &QueryFacts) -> bool {
-        self.may_ask() && (self.settled.is_none() || query.purpose == QueryPurpose::Reconcile)
-    }
-
     fn may_use(&self, credential: &CredentialUse) -> bool {
         self.accepted.continues.as_ref().is_none_or(|continues| is_same_credential(continues, credential))
+    }
+
+    /// Evidence is about an effect, and a query's is what its answer showed.
+    fn is_evidence(&self, source: Source) -> bool {
+        self.dispatched()
+            && match source {
+                Source::RemoteQuery => self.was_answered(),
+                Source::RemoteResponse | Source::TransportObserved | Source::OperatorAttested => true,
+            }
+    }
+
+    /// What is settled is asked about no more, unless it was a person who settled it, or it is a batch some
+    /// of whose children are not: then the remote may still be asked what became of the effect.
+    fn may_ask(&self, purpose: Option<QueryPurpose>) -> bool {
+        let asks_for_fate = purpose.is_none_or(|purpose| purpose == QueryPurpose::Reconcile);
+        self.settled.is_none() || ((self.is_attested() || self.has_unknown_child()) && asks_for_fate)
     }
 
     /// Whether the newest query of a reconciliation got a complete answer of the verified origin.

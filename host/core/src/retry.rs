@@ -86,6 +86,22 @@ pub fn permitted(state: &State, at: UnixMillis) -> Result<(), Leave> {
     }
 }
 
+/// Whether an attempt that was announced may still begin now. `by_host`: it is the host's own, within its
+/// budget; a person's word needs none.
+///
+/// # Errors
+/// Why it may not.
+pub fn still(state: &State, now: UnixMillis, by_host: bool) -> Result<(), Leave> {
+    permitted(state, now)?;
+    let budget = state.binding.as_ref().and_then(|binding| binding.retries);
+    match budget.filter(|_| by_host) {
+        Some(budget) if now > state.accepted.at.plus_seconds(budget.total_seconds.into()) => {
+            Err(Leave::TimeSpent)
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// What the host does by itself about an attempt that ended. `roll` spreads the delays of many callers: the
 /// whole range of it is from half the delay to all of it.
 #[must_use]

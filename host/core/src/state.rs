@@ -2,7 +2,7 @@
 
 use crate::closed::closed_enum;
 use crate::code::OutcomeRule;
-use crate::contract::{Effect, Outcome, Stage};
+use crate::contract::{Effect, Outcome, Source, Stage};
 use crate::event::{
     Accepted, AttemptEnd, Binding, ChildFacts, CredentialUse, Dispatch, Event, EventKind, QueryFacts,
     ResultFacts, Settlement, Stop,
@@ -227,6 +227,12 @@ impl State {
         !self.attempts.is_empty()
     }
 
+    /// Whether a person settled it.
+    #[must_use]
+    pub fn is_attested(&self) -> bool {
+        self.settled.as_ref().is_some_and(|settled| settled.source == Source::OperatorAttested)
+    }
+
     /// The attempt that is under way.
     #[must_use]
     pub fn active(&self) -> Option<&Attempt> {
@@ -318,8 +324,10 @@ impl State {
             Event::Stopped(stop) => self.stopped = Some(stop.clone()),
             Event::CancelRequested => {
                 self.cancel_requested = true;
-                // Nobody waits for what is not sent yet.
-                self.retry_at = None;
+                // Nobody waits for a repeat that is not sent yet.
+                if self.outcome() == Outcome::Unknown {
+                    self.retry_at = None;
+                }
             }
             Event::LeaseTaken { generation, until } => {
                 self.lease = Some(Lease { generation: *generation, until: *until });

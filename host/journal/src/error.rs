@@ -19,7 +19,7 @@ pub enum JournalError {
         path: PathBuf,
     },
     /// Written by a newer program.
-    #[error("the journal {} has format version {found}, this program reads 1: upgrade the program", path.display())]
+    #[error("the journal {} has format version {found}, this program reads up to {}: upgrade the program", path.display(), crate::tables::FORMAT)]
     UnsupportedVersion {
         /// The file.
         path: PathBuf,

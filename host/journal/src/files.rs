@@ -4,6 +4,7 @@ use crate::disk::{Disk, Found};
 use crate::error::JournalError;
 use crate::keys::Authenticator;
 use crate::tables;
+use crate::upgrade;
 use crate::verify;
 use redb::backends::FileBackend;
 use redb::{Builder, Database, DatabaseError, StorageError};
@@ -139,9 +140,10 @@ fn rewrite(
     disk: &dyn Disk,
 ) -> Result<(), JournalError> {
     let old = open_beside(path, open_file(path)?, cache_bytes, path, disk)?;
-    tables::check(&old, authenticator, path)?;
+    let version = tables::check(&old, authenticator, path)?;
     let database = open_beside(new_path, new, cache_bytes, path, disk)?;
-    tables::copy_all(&old, &database).map_err(storage)?;
+    tables::copy_all(&old, version, &database).map_err(storage)?;
+    upgrade::to_newest(&database, version, authenticator)?;
     verify::whole(&database, authenticator)?;
     // Closing syncs, too. Dropping would swallow a failure, and the sync that follows would prove nothing.
     close_database(database, path)

@@ -5,10 +5,11 @@ use crate::error::JournalError;
 use crate::keys::{Authenticator, Code};
 use crate::record::{self, BEFORE_ALL, BodyMark, Place, Record};
 use crate::seal::{Sealer, Slot};
-use crate::tables::{self, BODIES, EPOCHS, HEADS, INTENTS, OPEN, RECORDS};
+use crate::tables::{self, BODIES, EPOCHS, HEADS, INTENTS, OPEN, RECORDS, UNSETTLED};
 use proofport_core::digest::Digest;
 use proofport_core::id::RequestId;
 use proofport_core::time::UnixMillis;
+use proofport_core::unknown::leaves_unsettled;
 use redb::{Database, ReadableDatabase as _, ReadableTable as _};
 use zeroize::Zeroizing;
 
@@ -26,6 +27,7 @@ pub(crate) struct Prepared {
     bodies: Vec<Vec<u8>>,
     intents: Vec<(Digest, RequestId)>,
     open: Option<bool>,
+    unsettled: Option<bool>,
 }
 
 impl Prepared {
@@ -53,7 +55,9 @@ impl Prepared {
             return Err(JournalError::TooLarge);
         }
         let Batch { invocation, at, events, intents, open, bodies: _ } = batch;
-        Ok(Self { invocation, at, events: events.len() as u64, payload, bodies, intents, open })
+        let unsettled = leaves_unsettled(&events);
+        let events = events.len() as u64;
+        Ok(Self { invocation, at, events, payload, bodies, intents, open, unsettled })
     }
 }
 
@@ -109,6 +113,7 @@ impl End {
             let mut bodies = transaction.open_table(BODIES)?;
             let mut intents = transaction.open_table(INTENTS)?;
             let mut open = transaction.open_table(OPEN)?;
+            let mut unsettled = transaction.open_table(UNSETTLED)?;
             let mut sealed = false;
             for batch in batches {
                 let first_seq = self.next_seq;
@@ -136,6 +141,11 @@ impl End {
                 match (&batch.invocation, batch.open) {
                     (Some(id), Some(true)) => drop(open.insert(id.as_bytes(), ())?),
                     (Some(id), Some(false)) => drop(open.remove(id.as_bytes())?),
+                    (Some(_), None) | (None, _) => {}
+                }
+                match (&batch.invocation, batch.unsettled) {
+                    (Some(id), Some(true)) => drop(unsettled.insert(id.as_bytes(), ())?),
+                    (Some(id), Some(false)) => drop(unsettled.remove(id.as_bytes())?),
                     (Some(_), None) | (None, _) => {}
                 }
                 self.code = code;

@@ -11,6 +11,7 @@ use crate::results::Store;
 use crate::room::{Reserve, Room};
 use crate::seal::{Opener, Sealer};
 use crate::tables;
+use crate::upgrade;
 use crate::writer::{Gauges, Order, Writer};
 use proofport_core::secret::Secret;
 use proofport_core::time::UnixMillis;
@@ -197,7 +198,13 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let authenticator = Authenticator::new(&keys.event_mac);
         let (database, end, epoch) = files::undamaged(&path, || {
-            tables::check(&database, &authenticator, &path)?;
+            let version = tables::check(&database, &authenticator, &path)?;
+            upgrade::to_newest(&database, version, &authenticator).inspect_err(|error| {
+                // It writes, so the same doubt applies as after a commit.
+                if matches!(error, JournalError::Storage(_)) {
+                    lock.iter().for_each(LockFile::mark_failed);
+                }
+            })?;
             let end = End::read(&database, &authenticator)?;
             let epoch = End::next_epoch(&database)?;
             Ok((database, end, epoch))

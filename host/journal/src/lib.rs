@@ -30,6 +30,7 @@ mod seal;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod upgrade;
 mod verify;
 mod writer;
 

@@ -6,7 +6,7 @@ use crate::files;
 use crate::journal::Journal;
 use crate::record::Record;
 use crate::seal::Slot;
-use crate::tables::{self, BODIES, EPOCHS, HEADS, INTENTS, OPEN, RECORDS};
+use crate::tables::{self, BODIES, EPOCHS, HEADS, INTENTS, OPEN, RECORDS, UNSETTLED};
 use crate::verify::{self, Verified};
 use proofport_core::digest::Digest;
 use proofport_core::id::RequestId;
@@ -118,6 +118,19 @@ impl Journal {
         self.reading(|transaction| {
             let open = transaction.open_table(OPEN)?;
             open.iter()?.map(|entry| Ok(RequestId::from_random(*entry?.0.value()))).collect()
+        })
+    }
+
+    /// The invocations with an attempt that ended and with no settlement since, in no meaningful order. An
+    /// attempt that has no end on record is in the open set instead. Takes time in proportion to their
+    /// number, whatever else the journal holds.
+    ///
+    /// # Errors
+    /// When reading fails.
+    pub fn unsettled_invocations(&self) -> Result<Vec<RequestId>, JournalError> {
+        self.reading(|transaction| {
+            let unsettled = transaction.open_table(UNSETTLED)?;
+            unsettled.iter()?.map(|entry| Ok(RequestId::from_random(*entry?.0.value()))).collect()
         })
     }
 

@@ -24,11 +24,17 @@ pub(crate) const EPOCHS: TableDefinition<'static, u64, &'static [u8]> = TableDef
 pub(crate) const INTENTS: TableDefinition<'static, &'static [u8; 48], ()> = TableDefinition::new("intents");
 /// Invocations whose fate is open.
 pub(crate) const OPEN: TableDefinition<'static, &'static [u8; 16], ()> = TableDefinition::new("open");
+/// Invocations with an ended attempt and no settlement. Core says what is one.
+pub(crate) const UNSETTLED: TableDefinition<'static, &'static [u8; 16], ()> =
+    TableDefinition::new("unsettled");
 /// What the file is.
 const ABOUT: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("about");
 
 const FORMAT_KEY: &str = "proofport.journal";
-const FORMAT: u64 = 1;
+/// What is written.
+pub(crate) const FORMAT: u64 = 2;
+/// The oldest that is read; [`crate::upgrade`] makes it the newest.
+const OLDEST: u64 = 1;
 const KEY_CHECK: &str = "key";
 
 /// The key in [`HEADS`]: an invocation's bytes, or nothing for the host's own events.
@@ -65,11 +71,18 @@ pub(crate) fn initialise(database: &Database, authenticator: &Authenticator) -> 
         transaction.open_table(EPOCHS)?;
         transaction.open_table(INTENTS)?;
         transaction.open_table(OPEN)?;
+        transaction.open_table(UNSETTLED)?;
+        write_format(&transaction)?;
         let mut about = transaction.open_table(ABOUT)?;
-        about.insert(FORMAT_KEY, &FORMAT.to_be_bytes()[..])?;
         about.insert(KEY_CHECK, &authenticator.key_check()[..])?;
     }
     transaction.commit()?;
+    Ok(())
+}
+
+/// Writes that the file is of the newest version.
+pub(crate) fn write_format(transaction: &WriteTransaction) -> Result<(), redb::Error> {
+    transaction.open_table(ABOUT)?.insert(FORMAT_KEY, &FORMAT.to_be_bytes()[..])?;
     Ok(())
 }
 
@@ -78,12 +91,13 @@ pub(crate) fn is_empty(database: &Database) -> Result<bool, redb::Error> {
     Ok(database.begin_read()?.list_tables()?.next().is_none())
 }
 
-/// Checks that the file is a journal of a version that is read here and of this vault.
+/// Checks that the file is a journal of a version that is read here and of this vault, and says which
+/// version.
 pub(crate) fn check(
     database: &Database,
     authenticator: &Authenticator,
     path: &Path,
-) -> Result<(), JournalError> {
+) -> Result<u64, JournalError> {
     let about = match database.begin_read()?.open_table(ABOUT) {
         Ok(about) => about,
         Err(redb::TableError::TableDoesNotExist(_)) => {
@@ -93,18 +107,18 @@ pub(crate) fn check(
     };
     let version =
         about.get(FORMAT_KEY)?.and_then(|bytes| bytes.value().try_into().ok().map(u64::from_be_bytes));
-    match version {
-        Some(FORMAT) => {}
+    let version = match version {
+        Some(known @ OLDEST..=FORMAT) => known,
         Some(found) => return Err(JournalError::UnsupportedVersion { path: path.to_owned(), found }),
         None => return Err(JournalError::NotAJournal { path: path.to_owned() }),
-    }
+    };
     let ours = authenticator.key_check();
     let same = about.get(KEY_CHECK)?.is_some_and(|code| code.value().ct_eq(&ours).into());
-    if same { Ok(()) } else { Err(JournalError::OtherVault { path: path.to_owned() }) }
+    if same { Ok(version) } else { Err(JournalError::OtherVault { path: path.to_owned() }) }
 }
 
-/// Copies everything into an empty database, in one transaction.
-pub(crate) fn copy_all(from: &Database, to: &Database) -> Result<(), redb::Error> {
+/// Copies everything of a journal of this version into an empty database, in one transaction.
+pub(crate) fn copy_all(from: &Database, version: u64, to: &Database) -> Result<(), redb::Error> {
     let from = from.begin_read()?;
     let transaction = begin(to)?;
     copy(&from, &transaction, RECORDS)?;
@@ -113,6 +127,9 @@ pub(crate) fn copy_all(from: &Database, to: &Database) -> Result<(), redb::Error
     copy(&from, &transaction, EPOCHS)?;
     copy(&from, &transaction, INTENTS)?;
     copy(&from, &transaction, OPEN)?;
+    if version == FORMAT {
+        copy(&from, &transaction, UNSETTLED)?;
+    }
     copy(&from, &transaction, ABOUT)?;
     transaction.commit()?;
     Ok(())

@@ -3,10 +3,11 @@
 use crate::error::JournalError;
 use crate::keys::Authenticator;
 use crate::record::{BEFORE_ALL, Payload, Record};
-use crate::tables::{self, BODIES, HEADS, INTENTS, OPEN, RECORDS};
+use crate::tables::{self, BODIES, HEADS, INTENTS, OPEN, RECORDS, UNSETTLED};
 use proofport_core::digest::Digest;
 use proofport_core::id::RequestId;
 use proofport_core::time::UnixMillis;
+use proofport_core::unknown::leaves_unsettled;
 use redb::{
     Database, ReadTransaction, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _,
 };
@@ -33,6 +34,7 @@ struct Expected {
     heads: HashMap<Option<RequestId>, u64>,
     intents: HashSet<(Digest, RequestId)>,
     open: BTreeSet<RequestId>,
+    unsettled: BTreeSet<RequestId>,
     bodies: u64,
     last_seq: u64,
     high_water: UnixMillis,
@@ -95,6 +97,11 @@ impl Expected {
             (Some(id), Some(false)) => drop(self.open.remove(&id)),
             (Some(_), None) | (None, _) => {}
         }
+        match (place.invocation, leaves_unsettled(&payload.events)) {
+            (Some(id), Some(true)) => drop(self.unsettled.insert(id)),
+            (Some(id), Some(false)) => drop(self.unsettled.remove(&id)),
+            (Some(_), None) | (None, _) => {}
+        }
     }
 
     fn indexes_agree(&self, transaction: &ReadTransaction) -> Result<bool, JournalError> {
@@ -108,10 +115,12 @@ impl Expected {
         for (key, id) in &self.intents {
             agree &= intents.get(&tables::intent_key(key, id))?.is_some();
         }
-        let open = transaction.open_table(OPEN)?;
-        agree &= open.len()? == self.open.len() as u64;
-        for id in &self.open {
-            agree &= open.get(id.as_bytes())?.is_some();
+        for (definition, expected) in [(OPEN, &self.open), (UNSETTLED, &self.unsettled)] {
+            let table = transaction.open_table(definition)?;
+            agree &= table.len()? == expected.len() as u64;
+            for id in expected {
+                agree &= table.get(id.as_bytes())?.is_some();
+            }
         }
         Ok(agree)
     }

@@ -7,6 +7,7 @@
     reason = "a test says what it expects by panicking"
 )]
 
+mod attest;
 mod commits;
 mod field;
 mod hostile;

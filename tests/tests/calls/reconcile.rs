@@ -94,7 +94,7 @@ async fn an_answer_to_a_query_without_a_credential_may_not_carry_the_secret_eith
 }
 
 /// A clock that can be set.
-struct Hand(AtomicU64);
+pub(super) struct Hand(pub(super) AtomicU64);
 
 impl Clock for Hand {
     fn now(&self) -> UnixMillis {

@@ -103,3 +103,30 @@ async fn one_that_rests_is_cancelled_and_not_overtaken() {
     assert_eq!(peer.accepted(), 2);
     Arc::into_inner(open).unwrap().close();
 }
+
+/// A host that stops waits for no attempt that is announced for later, and whoever comes after may send it.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_rests_does_not_keep_the_host_from_stopping() {
+    let retries = "[connections.c.retries]\nfirst_delay_millis = 3600000\nlongest_delay_millis = 3600000\ntotal_seconds = 86400\n";
+    let (peer, mut rig, _) = site(vec![lost(), answered(OK)], retries).await;
+    rig.clock = Arc::new(proofport_broker::SystemClock);
+    let open = Arc::new(rig.open().await);
+    let calling = tokio::spawn({
+        let open = Arc::clone(&open);
+        async move { open.call("keyed", "{}").await }
+    });
+    tokio::task::block_in_place(|| peer.wait_effects(1));
+    open.broker.stop().await;
+    let envelope = calling.await.unwrap();
+    let got = (envelope.outcome(), envelope.retry_owner());
+    assert_eq!(got, (Some(Outcome::Unknown), RetryOwner::Host), "{envelope:?}");
+    let id = envelope.request_id().unwrap();
+    Arc::into_inner(open).unwrap().close();
+    let open = rig.open().await;
+    // The next host makes no such move by itself, and says so.
+    assert_eq!(open.result(&id).retry_owner(), RetryOwner::Operator);
+    assert_eq!(peer.accepted(), 1, "nothing is sent because the host came back");
+    assert!(open.broker.retry(&id).await.unwrap().envelope.ok());
+    assert_eq!(peer.accepted(), 2);
+    open.close();
+}

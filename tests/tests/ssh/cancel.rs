@@ -74,7 +74,8 @@ async fn check(sshd: &Sshd, rig: &Rig, operation: &'static str, input: String, e
 }
 
 fn script(sshd: &Sshd, script: &str) -> String {
-    format!("{{\"script\":\"{}\"}}", script.replace("HERE/", &sshd.path("").display().to_string()))
+    let script = script.replace("HERE/", &sshd.path("").display().to_string());
+    serde_json::json!({ "argv": ["sh", "-c", script] }).to_string()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,20 +83,15 @@ async fn a_command_that_may_be_stopped_is_asked_first() {
     let check = async |text: String, expected: Expected| {
         let sshd = Sshd::start_apart();
         let terms = Terms::of(&sshd);
-        let rig = home("exec", &sshd, &terms, &head(&sshd, &terms)).await;
+        let rig = home("execs", &sshd, &terms, &head(&sshd, &terms)).await;
         check(&sshd, &rig, "stoppable", script(&sshd, &text), expected).await.close();
     };
     check(HELD.to_owned(), STOPPED).await;
     // What it makes of the signal is its own affair, and is what is told.
     let orderly = Expected { exit: &[None, Some(9)], ..STOPPED };
     check(format!("trap 'exit 9' TERM; {HELD}"), orderly).await;
-    // A login shell that stays around dies in its place, and that end is told; nobody is said to have stopped.
-    let deaf = Expected {
-        claims: &[(Outcome::Unknown, Code::CallerCancelled), (Outcome::Committed, Code::RemoteFailed)],
-        confirmed: Some(false),
-        rows: &[SshRow::Cancelled, SshRow::Signal],
-        ..UNKNOWN
-    };
+    // A login shell that stays around dies in its place: that is not the command's end.
+    let deaf = Expected { confirmed: Some(false), ..UNKNOWN };
     check(format!("trap : TERM; {HELD}"), deaf).await;
 }
 
@@ -103,9 +99,9 @@ async fn a_command_that_may_be_stopped_is_asked_first() {
 async fn one_that_may_not_be_stopped_runs_on() {
     let sshd = Sshd::start_apart();
     let terms = Terms::of(&sshd);
-    let rig = home("exec", &sshd, &terms, &head(&sshd, &terms)).await;
+    let rig = home("execs", &sshd, &terms, &head(&sshd, &terms)).await;
     let text = format!("trap '' HUP PIPE; {HELD} : >HERE/done");
-    let open = check(&sshd, &rig, "run", script(&sshd, &text), UNKNOWN).await;
+    let open = check(&sshd, &rig, "exec", script(&sshd, &text), UNKNOWN).await;
     assert!(!sshd.path("done").exists());
     std::fs::write(sshd.path("go"), "").unwrap();
     appears(&sshd, "done").await;
@@ -133,9 +129,9 @@ async fn a_run_under_a_reference_passes_the_word_on() {
 async fn a_read_ends_with_its_channel() {
     let sshd = Sshd::start_apart();
     let terms = Terms::of(&sshd);
-    let rig = home("exec", &sshd, &terms, &head(&sshd, &terms)).await;
+    let rig = home("execs", &sshd, &terms, &head(&sshd, &terms)).await;
     let open = Arc::new(rig.open().await);
-    let input = script(&sshd, "HERE/look");
+    let input = serde_json::json!({ "argv": [sshd.path("look").display().to_string()] }).to_string();
     let calling = tokio::spawn({
         let open = Arc::clone(&open);
         async move { open.call("look", &input).await }

@@ -22,13 +22,17 @@ enum End {
 /// Runs this on a server that takes variables whose names begin with `PROOF_`. It makes the file `made` when
 /// it runs.
 async fn check(sshd: &Sshd, input: Value, ssh: &str, expected: End) {
+    check_as("exec", sshd, input, ssh, expected).await;
+}
+
+async fn check_as(operation: &str, sshd: &Sshd, input: Value, ssh: &str, expected: End) {
     let made = sshd.path("made");
     let _ = std::fs::remove_file(&made);
     let usual = Terms::of(sshd);
     let terms = Terms { host_keys: format!("{}\n{ssh}", usual.host_keys), ..usual };
     let rig = home("execs", sshd, &terms, &head(sshd, &terms)).await;
     let open = rig.open().await;
-    let envelope = open.call("exec", &input.to_string()).await;
+    let envelope = open.call(operation, &input.to_string()).await;
     let claim = (envelope.outcome(), envelope.code());
     match expected {
         End::Ran => assert!(envelope.ok() && made.exists(), "{input}: {envelope:?}"),
@@ -161,12 +165,14 @@ async fn a_variable_arrives_or_nothing_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_text_for_the_shell_takes_the_admins_word() {
+async fn a_text_for_the_shell_takes_the_admins_word_and_the_authors() {
     let sshd = Sshd::start();
     let made = sshd.path("made").display().to_string();
     let raw = json!({ "raw": format!("echo a | tr a b >'{made}'") });
-    check(&sshd, raw.clone(), "", End::Not(Code::ConnectorFault, None)).await;
-    check(&sshd, raw.clone(), "raw_commands = false", End::Not(Code::ConnectorFault, None)).await;
-    check(&sshd, raw, "raw_commands = true", End::Ran).await;
+    let refused = || End::Not(Code::ConnectorFault, None);
+    check_as("raw", &sshd, raw.clone(), "", refused()).await;
+    check_as("raw", &sshd, raw.clone(), "raw_commands = false", refused()).await;
+    check_as("exec", &sshd, raw.clone(), "raw_commands = true", refused()).await;
+    check_as("raw", &sshd, raw, "raw_commands = true", End::Ran).await;
     assert_eq!(std::fs::read_to_string(&made).unwrap(), "b\n");
 }

@@ -86,13 +86,14 @@ async fn what_can_not_be_kept_is_not_claimed() {
         "setup_attempts = 1\n",
         "setup_attempts = 1\nresponse_bytes = 65536\ncontent_bytes = 1048576\n",
     );
-    let rig = home("exec", &sshd, &terms, &toml).await;
+    let rig = home("execs", &sshd, &terms, &toml).await;
     let open = rig.open().await;
     let check = async |operation: &str, length: u64, code: Option<Code>, stored: bool, status: u8| {
         let runs = runs(&sshd);
         let here = sshd.path("").display().to_string();
         let script = format!("echo ran >>{here}runs; yes proofport | head -c {length}; exit {status}");
-        let envelope = open.call(operation, &format!("{{\"script\":\"{script}\"}}")).await;
+        let envelope =
+            open.call(operation, &serde_json::json!({ "argv": ["sh", "-c", script] }).to_string()).await;
         let what = format!("{operation} {length}: {envelope:?}");
         assert_eq!((envelope.outcome(), envelope.code()), (Some(Outcome::Committed), code), "{what}");
         assert_eq!(kept(&open, &envelope), stored.then(|| printed(length)), "{what}");
@@ -103,9 +104,9 @@ async fn what_can_not_be_kept_is_not_claimed() {
         SshRow::of(state.attempts[0].end.as_ref().unwrap().evidence.ssh().unwrap())
     };
     let (unreadable, failed) = (Some(Code::ResultUnreadable), Some(Code::RemoteFailed));
-    assert_eq!(check("run", 65_536, None, false, 0).await, SshRow::Success);
-    assert_eq!(check("run", 65_537, unreadable, false, 0).await, SshRow::OutputNotTaken);
-    assert_eq!(check("run", 65_537, failed, false, 4).await, SshRow::Status);
+    assert_eq!(check("exec", 65_536, None, false, 0).await, SshRow::Success);
+    assert_eq!(check("exec", 65_537, unreadable, false, 0).await, SshRow::OutputNotTaken);
+    assert_eq!(check("exec", 65_537, failed, false, 4).await, SshRow::Status);
     assert_eq!(check("stored", 8192, None, false, 0).await, SshRow::Success);
     assert_eq!(check("stored", 8193, None, true, 0).await, SshRow::Success);
     assert_eq!(check("stored", 1 << 20, None, true, 0).await, SshRow::Success);

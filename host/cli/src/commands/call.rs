@@ -228,7 +228,10 @@ pub(super) async fn reconcile(app: &App, id: RequestId) -> anyhow::Result<u8> {
         Err(status) => return Ok(status),
     };
     let delivery = match host.broker().reconcile(&id).await {
-        Ok(delivery) => delivery,
+        Ok(delivery) => {
+            beside(app, &delivery);
+            delivery
+        }
         Err(ReconcileError::NoSuchInvocation) => {
             host.close()?;
             return refuse(app, Code::NoSuchInvocation, None);
@@ -257,15 +260,25 @@ pub(super) async fn reconcile(app: &App, id: RequestId) -> anyhow::Result<u8> {
     Ok(deliver(app, host, delivery))
 }
 
+/// What the remote said of something that a person had settled is no part of the answer.
+fn beside(app: &App, delivery: &Delivery) {
+    let Some(said) = delivery.attached() else { return };
+    let compared = if delivery.envelope.outcome() == Some(said) { "agrees with" } else { "CONTRADICTS" };
+    app.out.remark(&format!(
+        "the remote's answer says {said}, which {compared} what an operator attested; it is on record as evidence, and \
+         the attested outcome stands",
+    ));
+}
+
 /// The caller of an embedded call: the operator, who has proved it with the passphrase.
-fn operator() -> Caller {
+pub(super) fn operator() -> Caller {
     let user = rustix::process::getuid().as_raw();
     Caller { principal: format!("operator:{user}"), session: "operator".to_owned() }
 }
 
 /// What the operator's durable mark means for a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Latch {
+pub(super) enum Latch {
     /// It uses secrets, so it is refused.
     Refuses,
     /// It only reads the record.
@@ -273,7 +286,7 @@ enum Latch {
 }
 
 /// The home and the passphrase; none where the vault stays locked, and the reason was told.
-fn proved(app: &App, latch: Latch) -> anyhow::Result<Option<(Home, Secret)>> {
+pub(super) fn proved(app: &App, latch: Latch) -> anyhow::Result<Option<(Home, Secret)>> {
     let home = app.home()?;
     // Looked at before anything else, so that a locked vault says nothing about what exists.
     let vault = Vault::open(&home.vault()).map_err(HostError::Vault)?;
@@ -291,7 +304,7 @@ fn proved(app: &App, latch: Latch) -> anyhow::Result<Option<(Home, Secret)>> {
 }
 
 /// The opened home; none where the passphrase doesn't unlock the vault, and that was told.
-async fn open(
+pub(super) async fn open(
     app: &App,
     home: Home,
     passphrase: &Secret,
@@ -321,7 +334,7 @@ fn connection_of(host: &Host, id: &RequestId) -> anyhow::Result<Option<Name>> {
 
 /// Prints the answer, and only then marks it as delivered. If it can't be printed, nothing is done
 /// again: it is settled, stored, and to be fetched by its id.
-fn deliver(app: &App, host: Host, delivery: Delivery) -> u8 {
+pub(super) fn deliver(app: &App, host: Host, delivery: Delivery) -> u8 {
     let own = delivery.envelope.exit_status_of_program();
     let id = delivery.envelope.request_id();
     let status = match (app.out.answer(&delivery.envelope, || envelope::text(&delivery.envelope)), id) {
@@ -347,7 +360,7 @@ fn deliver(app: &App, host: Host, delivery: Delivery) -> u8 {
 }
 
 /// The answer where nothing was taken on.
-fn refuse(app: &App, code: Code, operation: Option<OperationName>) -> anyhow::Result<u8> {
+pub(super) fn refuse(app: &App, code: Code, operation: Option<OperationName>) -> anyhow::Result<u8> {
     let refusal = Envelope::refusal(code, operation);
     app.out.answer(&refusal, || envelope::text(&refusal))?;
     Ok(refusal.exit_status_of_program())

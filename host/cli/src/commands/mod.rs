@@ -1,5 +1,6 @@
 //! One file per group of commands.
 
+mod attest;
 mod call;
 mod connection;
 mod connector;
@@ -7,6 +8,7 @@ mod content;
 mod init;
 mod record;
 mod secret;
+mod unknowns;
 mod vault;
 
 use crate::args::{Globals, InHome};
@@ -83,6 +85,8 @@ pub(crate) async fn run(app: &App, command: InHome) -> anyhow::Result<u8> {
         InHome::Result(args) => call::result(app, args).await,
         InHome::Reconcile(act) => call::reconcile(app, act.id).await,
         InHome::Retry(act) => call::retry(app, act.id).await,
+        InHome::Unknowns => unknowns::run(app).await,
+        InHome::Attest(args) => attest::run(app, args).await,
         InHome::Inspect(act) => record::inspect(app, act.id).await,
         InHome::Timeline(act) => record::timeline(app, act.id).await,
     }

@@ -8,6 +8,7 @@ use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
 use proofport_core::contract::{Action, Outcome, RepeatKind, Retry, RetryOwner, Source, Stage};
 use proofport_core::envelope::Envelope;
+use proofport_core::id::RequestId;
 use serde::Deserialize;
 
 /// What is shown beyond the envelope's own accessors, read from its published form.
@@ -184,6 +185,14 @@ fn times(count: u32) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
+/// How an unknown is settled.
+fn asking(id: &RequestId) -> String {
+    format!(
+        "`proofport reconcile {id}` asks the remote and sends no effect; `proofport unknowns` says what else can \
+         be done"
+    )
+}
+
 /// What to do, as a command where there is one.
 fn next(envelope: &Envelope, shown: &Shown) -> Option<String> {
     let id = envelope.request_id();
@@ -206,15 +215,13 @@ fn next(envelope: &Envelope, shown: &Shown) -> Option<String> {
     Some(match envelope.retry() {
         Retry::FetchResult => format!("`proofport result {id}`"),
         Retry::SameIdempotencyKey | Retry::Reconcile if envelope.outcome() == Some(Outcome::Unknown) => {
-            format!("`proofport reconcile {id}` asks the remote and sends no effect")
+            asking(&id)
         }
         Retry::SameIdempotencyKey | Retry::Reconcile | Retry::Never => inspect,
         Retry::Backoff => match (shown.retry_owner, shown.retry_after_seconds) {
             (RetryOwner::Caller, Some(seconds)) => format!("the same call again in {seconds} s"),
             (RetryOwner::Caller, None) => format!("the same call again later; {inspect}"),
-            (RetryOwner::Host | RetryOwner::Operator | RetryOwner::Nobody, _) => {
-                format!("`proofport reconcile {id}` asks the remote and sends no effect")
-            }
+            (RetryOwner::Host | RetryOwner::Operator | RetryOwner::Nobody, _) => asking(&id),
         },
         Retry::AfterCorrection => match envelope.action() {
             Some(Action::RepairInput) => "correct the input and call again".to_owned(),

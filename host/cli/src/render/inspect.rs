@@ -1,13 +1,14 @@
 //! The protected record as an operator reads it.
 
 use super::evidence::seen;
-use super::lines::Lines;
+use super::lines::{ALARM, Lines};
 use super::time::{micros, rfc3339};
 use super::timeline::{decision, peer, short};
 use super::visible;
 use proofport_core::batch::{ChildClaim, claims};
 use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
+use proofport_core::contract::Outcome;
 use proofport_core::diagnostic::{Diagnostic, Protected};
 use proofport_core::event::{AttemptEnd, CredentialUse, QueryFacts, ResultFacts};
 use proofport_core::evidence::{Evidence, Hop, SetupAttempt};
@@ -65,6 +66,9 @@ fn claim(lines: &mut Lines, state: &State, now: UnixMillis) {
     }
     if let Some(settled) = &state.settled {
         lines.some("attested", settled.attested_reason.as_deref().map(visible::text));
+        for said in &state.attached {
+            lines.line("evidence", late(*said, settled.outcome));
+        }
     }
     lines.some("result", state.result.as_ref().map(stored));
     lines.some("page", claim.code.map(Code::page));
@@ -81,6 +85,15 @@ fn children(lines: &mut Lines, state: &State, now: UnixMillis) {
         let id = visible::text(id.as_str());
         let output = output.map(|digest| format!(", output {}", short(&digest))).unwrap_or_default();
         lines.line(&format!("{index}"), format_args!("{id}: {outcome} ({code}), retry {retry}{output}"));
+    }
+}
+
+/// What came after the settlement. It changes nothing, and somebody has to know.
+fn late(said: Outcome, settled: Outcome) -> String {
+    if said == settled {
+        format!("came later: {said}, which agrees")
+    } else {
+        format!("{ALARM}came later: {said}, which CONTRADICTS the settled outcome{ALARM:#}")
     }
 }
 

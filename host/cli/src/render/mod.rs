@@ -9,4 +9,5 @@ pub(crate) mod lines;
 pub(crate) mod review;
 pub(crate) mod time;
 pub(crate) mod timeline;
+pub(crate) mod unknowns;
 pub(crate) mod visible;

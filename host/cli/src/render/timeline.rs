@@ -4,6 +4,7 @@ use super::inspect::{stored, used};
 use super::lines::{Lines, QUIET};
 use super::time::{micros, rfc3339};
 use super::visible;
+use proofport_core::contract::Source;
 use proofport_core::digest::Digest;
 use proofport_core::event::{AttemptEnd, Event, HostEvent, QueryFacts, Settlement, StopDetail};
 use proofport_core::evidence::{Evidence, PeerIdentity, SetupAttempt};
@@ -89,9 +90,12 @@ fn details(event: &Event) -> String {
         Event::RetryScheduled { generation, at } => {
             format!("attempt {generation}, not before {}", rfc3339(*at))
         }
-        Event::EvidenceAttached { source, source_sequence, outcome } => {
-            format!("{outcome}, {source}, {source_sequence} there")
-        }
+        Event::EvidenceAttached { source, source_sequence, outcome } => match source {
+            Source::RemoteQuery => format!("{outcome}, {source} {source_sequence}"),
+            Source::TransportObserved | Source::RemoteResponse | Source::OperatorAttested => {
+                format!("{outcome}, {source}, {source_sequence} there")
+            }
+        },
         Event::Host(host) => of_host(host),
     }
 }
@@ -140,7 +144,9 @@ fn ended(end: &AttemptEnd) -> String {
 
 fn settled(settlement: &Settlement) -> String {
     let code = settlement.code.map(|code| format!(" {code}")).unwrap_or_default();
-    format!("{}{code}, {}", settlement.outcome, settlement.source)
+    let reason = settlement.attested_reason.as_deref().map(visible::text);
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    format!("{}{code}, {}{reason}", settlement.outcome, settlement.source)
 }
 
 fn seen(evidence: &Evidence) -> String {

@@ -13,4 +13,5 @@ mod homes;
 mod secrets;
 mod service;
 mod support;
+mod unknowns;
 mod usage;

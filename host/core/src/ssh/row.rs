@@ -57,6 +57,13 @@ impl SshRow {
             (Some(_), Some(false)) => Self::Contradiction,
             (Some(SshExit::Status(0)), Some(true) | None) => Self::of_success(evidence),
             (Some(SshExit::Status(_)), Some(true) | None) => Self::Status,
+            // A login shell that dies of the signal that we had sent is not the command, which holds its
+            // output still.
+            (Some(SshExit::Signal(_)), Some(true) | None)
+                if matches!(evidence.stop_confirmed, Some(false)) =>
+            {
+                Self::Cancelled
+            }
             (Some(SshExit::Signal(_)), Some(true) | None) => Self::Signal,
             (Some(SshExit::Marker), Some(true) | None) => Self::Marker,
             (None, Some(false)) if evidence.stdout.bytes > 0 || evidence.stderr.bytes > 0 => {
@@ -235,6 +242,12 @@ mod tests {
         for full in [Cause::TooLarge, Cause::ContentNotStored] {
             check(ended(status(0), Some(full)), SshRow::OutputNotTaken, Committed, Reason::Unreadable);
         }
+        let signalled = |confirmed| SshEvidence {
+            stop_confirmed: Some(confirmed),
+            ..ended(SshExit::Signal("TERM".to_owned()), Some(Cause::Cancelled))
+        };
+        check(signalled(true), SshRow::Signal, Committed, Reason::RemoteFailed);
+        check(signalled(false), SshRow::Cancelled, Unknown, Reason::Unreadable);
         let refused = SshEvidence { command_accepted: Some(false), ..silent(None, true) };
         check(refused.clone(), SshRow::Refused, Rejected, Reason::Forbidden);
         let lost = SshEvidence { cause: Some(Cause::ConnectionReset), ..refused.clone() };

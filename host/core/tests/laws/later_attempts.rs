@@ -2,8 +2,9 @@
 
 use crate::common::history::{Way, fold, reach};
 use crate::common::values::{
-    KEY_END, START, complete, contract, digest, dispatch, key_use, keyed, lost, output, peer, query,
+    KEY_END, START, complete, contract, digest, dispatch, key_use, keyed, lost, output, peer, query, reason,
 };
+use proofport_core::attestation::AttestedOutcome;
 use proofport_core::classify::{Reading, judge};
 use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Reason, Repeat, Source};
@@ -188,11 +189,11 @@ fn proof_from_elsewhere_settles_an_earlier_unknown() {
         let judgement = judge(&evidence, &terms, Reading::Verdict(verdict), None);
         Input::Reconciled(Box::new(Judged { judgement, evidence, result: output() }))
     };
-    let attested = |outcome| Input::Attested { outcome, reason: "seen in the dashboard".to_owned() };
+    let attested = |outcome| Input::Attested { outcome, reason: reason() };
     check(found(Committed, true, Reason::Present), Committed, Source::RemoteQuery);
     check(found(Rejected, false, Reason::Absent), Rejected, Source::RemoteQuery);
-    check(attested(Committed), Committed, Source::OperatorAttested);
-    check(attested(Rejected), Rejected, Source::OperatorAttested);
+    check(attested(AttestedOutcome::Committed), Committed, Source::OperatorAttested);
+    check(attested(AttestedOutcome::Rejected), Rejected, Source::OperatorAttested);
 }
 
 /// A reconciliation that learnt nothing settles nothing.

@@ -3,6 +3,7 @@
 // Helpers outside of `#[test]` functions say what they expect by panicking, too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod attestations;
 mod batches;
 mod classify;
 mod codes;

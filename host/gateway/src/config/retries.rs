@@ -31,10 +31,13 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> At<Ret
         longest_delay_millis: number("longest_delay_millis", DELAY, DEFAULTS.longest_delay_millis),
     };
     if value.longest_delay_millis < value.first_delay_millis
-        && let Some(field) = reader.field(section, "longest_delay_millis")
+        && let Some(field) = ["longest_delay_millis", "first_delay_millis"]
+            .into_iter()
+            .find_map(|key| reader.field(section, key))
     {
-        let todo = format!("choose at least {}", value.first_delay_millis);
-        reader.report(field.place, &field.path, "is shorter than the first delay", todo);
+        let (longest, first) = (value.longest_delay_millis, value.first_delay_millis);
+        let todo = format!("choose a longest delay of at least {first}, or a first one of at most {longest}");
+        reader.report(field.place, &field.path, "makes the longest delay shorter than the first", todo);
     }
     At { value, place }
 }

@@ -12,6 +12,7 @@ mod leftovers;
 mod probe;
 mod room;
 mod sequence;
+mod unsettled;
 
 use crate::{Batch, Body, BodyKind, Committed, FatalHook, Journal, JournalKeys, Options, Recorded};
 use age::secrecy::ExposeSecret as _;

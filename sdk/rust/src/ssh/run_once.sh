@@ -95,14 +95,17 @@ pp_listen() {
     pp_asked=''
     trap 'pp_asked=1' TERM
     # It is over.
-    trap 'kill "$pp_pause" 2>/dev/null; exit' USR1
+    trap '[ -z "$pp_pause" ] || kill "$pp_pause" 2>/dev/null; exit' USR1
     while [ -z "$pp_asked" ] && pp_alive "$pp_dir/runner"; do
         # A signal ends the wait, and the pause too where it reaches the whole group.
         sleep 60 &
         pp_pause=$!
         if [ -z "$pp_asked" ]; then wait "$pp_pause"; fi
         kill "$pp_pause" 2>/dev/null
+        pp_pause=''
     done
+    # A run that died without being asked leaves its command alone.
+    [ -n "$pp_asked" ] || exit 0
     pp_tries=0
     while [ ! -e "$pp_dir/command" ] && [ "$pp_tries" -lt 50 ] && pp_alive "$pp_dir/runner"; do
         sleep 0.1

@@ -185,6 +185,38 @@ fn a_signal_to_the_run_stops_its_command() {
     check(&["sh", "-c", &format!("trap '' TERM; echo >up; {read}")], Ending::Signal(9));
 }
 
+/// Nobody asked its command to stop.
+#[test]
+fn a_run_that_is_killed_takes_nothing_with_it() {
+    let remote = Remote::new();
+    gate(&remote);
+    let mut child = remote.start("pp1", &["sh", "-c", "echo >up; read line <gate; echo >done"]);
+    remote.until("its start", |remote| remote.path("up").exists());
+    let all = children(child.id());
+    let runner: u32 = process(&remote, "runner").parse().unwrap();
+    signal(&runner.to_string(), "KILL");
+    // The pauses end, so that whoever waits looks again.
+    for pid in &all {
+        let comm = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        if comm.trim() == "sleep" {
+            signal(&pid.to_string(), "KILL");
+        }
+    }
+    let listener = |pid: &&u32| {
+        let text = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let stat = String::from_utf8_lossy(&text).into_owned();
+        let session =
+            |stat: &str| stat.rsplit(") ").next().map(|rest| rest.split(' ').nth(3).map(str::to_owned));
+        let own = std::fs::read_to_string(format!("/proc/{}/stat", std::process::id())).unwrap();
+        session(&stat) == session(&own)
+    };
+    let waiting: Vec<u32> = all.iter().filter(listener).copied().collect();
+    assert!(!waiting.is_empty());
+    open(&remote);
+    remote.until("its end", |remote| remote.path("done").exists());
+    let _ = child.wait();
+}
+
 /// Whoever waits for a signal is gone with the run.
 #[test]
 fn a_run_leaves_nobody_behind() {

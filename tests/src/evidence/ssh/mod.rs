@@ -1,13 +1,12 @@
 //! Releases over SSH while the connection is cut at random points: what is claimed against what the remote
 //! has, and what reconciliation makes of every unknown.
 
-mod cutter;
 mod watcher;
 
+use crate::cutter::{Cut, Cutter, How};
 use crate::evidence::Seeded;
 use crate::rig::{Open, Rig, Stored};
 use crate::sshd::Sshd;
-use cutter::{Cut, Cutter, How};
 use data_encoding::{BASE64, HEXLOWER};
 use proofport_broker::{Clock, SystemClock};
 use proofport_core::contract::{InjectionMode, Outcome};

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::common::values::{
-    child_id, complete, digest, end, keyed, lost, output, peer, query, reconcilable, settlement,
+    child_id, complete, digest, end, keyed, lost, output, peer, query, reason, reconcilable, settlement,
 };
+use proofport_core::attestation::AttestedOutcome;
 use proofport_core::batch::found;
 use proofport_core::classify;
 use proofport_core::contract::Source;
@@ -124,17 +125,17 @@ fn an_atomic_batch_is_reconciled_whole() {
 /// A person speaks of the whole. What that says of a child depends on whether all have one fate.
 #[test]
 fn an_attestation_says_of_a_child_what_it_can() {
-    let check = |mode: BatchMode, attested: Outcome, expected: Outcome| {
+    let check = |mode: BatchMode, attested: AttestedOutcome, expected: Outcome| {
         let terms = batch(mode, contract(Effect::Write, Repeat::None));
         let mut state = answered(&terms, lost(), Reading::None, vec![]);
-        take(&mut state, Input::Attested { outcome: attested, reason: "seen".to_owned() });
+        take(&mut state, Input::Attested { outcome: attested, reason: reason() });
         assert_eq!(outcomes(&state), [expected; 3], "{mode:?}, {attested}");
         assert!(claims(&state, START).iter().all(|claim| claim.code.is_some()));
     };
-    check(BatchMode::Independent, Rejected, Rejected);
-    check(BatchMode::Independent, Committed, Unknown);
-    check(BatchMode::Atomic, Rejected, Rejected);
-    check(BatchMode::Atomic, Committed, Committed);
+    check(BatchMode::Independent, AttestedOutcome::Rejected, Rejected);
+    check(BatchMode::Independent, AttestedOutcome::Committed, Unknown);
+    check(BatchMode::Atomic, AttestedOutcome::Rejected, Rejected);
+    check(BatchMode::Atomic, AttestedOutcome::Committed, Committed);
 }
 
 /// A restart finds an answer that nobody judged: everything in it is unknown, and nothing is sent.

@@ -126,11 +126,11 @@ pub(crate) fn of_kind(kind: EventKind, state: &State) -> Vec<(&'static str, Even
         EventKind::RetryScheduled => {
             plain(Event::RetryScheduled { generation: state.next_generation(), at: START })
         }
-        EventKind::EvidenceAttached => plain(Event::EvidenceAttached {
-            source: Source::RemoteQuery,
-            source_sequence: 1,
-            outcome: Committed,
-        }),
+        EventKind::EvidenceAttached => {
+            let attached =
+                |source| Event::EvidenceAttached { source, source_sequence: 1, outcome: Committed };
+            vec![("answer", attached(Source::RemoteResponse)), ("query", attached(Source::RemoteQuery))]
+        }
         EventKind::SessionDecided => plain(Event::Host(HostEvent::SessionDecided { allowed: true })),
         EventKind::VaultStateChanged => plain(Event::Host(HostEvent::VaultStateChanged { locked: true })),
         EventKind::UnlockFailed => plain(Event::Host(HostEvent::UnlockFailed)),

@@ -3,9 +3,10 @@
 use super::history::{Way, fold, reach};
 use super::values::{
     KEY_END, START, accepted, binding, child_id, complete, credential, digest, elsewhere, evidence, exec,
-    key_use, lost, peer, query, setup, stop,
+    key_use, lost, peer, query, reason, setup, stop,
 };
 use super::walk::{Pick, any_result};
+use proofport_core::attestation::AttestedOutcome;
 use proofport_core::batch::{Answer, Held, Said, judge};
 use proofport_core::classify::Reading;
 use proofport_core::code::Code;
@@ -145,7 +146,7 @@ pub(crate) fn inputs(terms: &Contract, salt: usize) -> Vec<Input> {
         Input::Judged(Box::new(judged(terms, salt))),
         Input::ReadJudged(Box::new(judged(terms, salt))),
         Input::Reconciled(Box::new(judged(terms, salt))),
-        Input::Attested { outcome: Outcome::ALL[salt % 4], reason: "seen in the dashboard".to_owned() },
+        Input::Attested { outcome: AttestedOutcome::ALL[salt % 2], reason: reason() },
         Input::Cancelled,
         Input::Delivered,
         Input::Recovered,

@@ -45,5 +45,12 @@ fn a_budget_is_read_and_has_bounds() {
     check_in_connection("retries = [500, 502]\n", &["4:11 connections.shop.retries: is of type array"]);
     check("on = [500]", &["5:1 @.on: is not a known key"]);
     check("tries = 3", &["5:1 @.tries: is not a known key"]);
-    check("longest_delay_millis = 999", &["5:24 @.longest_delay_millis: is shorter than the first delay"]);
+    check(
+        "longest_delay_millis = 999",
+        &["5:24 @.longest_delay_millis: makes the longest delay shorter than the first"],
+    );
+    check(
+        "first_delay_millis = 60000",
+        &["5:22 @.first_delay_millis: makes the longest delay shorter than the first"],
+    );
 }

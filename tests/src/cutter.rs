@@ -1,5 +1,8 @@
 //! A way to the server that is cut after so many bytes.
 
+// A way that can't be made fails the test that wanted it.
+#![allow(clippy::unwrap_used)]
+
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,18 +15,18 @@ const SILENCE: Duration = Duration::from_secs(4);
 
 /// Where a connection is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cut {
+pub struct Cut {
     /// Whether bytes to the server are counted; else those from it.
-    pub(super) sending: bool,
+    pub sending: bool,
     /// So many get through.
-    pub(super) after: u64,
+    pub after: u64,
     /// How it looks to both ends.
-    pub(super) how: How,
+    pub how: How,
 }
 
 /// What both ends see of a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub enum How {
     /// FIN.
     Closed,
     /// RST.
@@ -33,9 +36,12 @@ pub(super) enum How {
 }
 
 impl How {
-    pub(super) const ALL: [Self; 3] = [Self::Closed, Self::Reset, Self::Silent];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Closed, Self::Reset, Self::Silent];
 
-    pub(super) const fn word(self) -> &'static str {
+    /// Its word in counts.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
         match self {
             Self::Closed => "closed",
             Self::Reset => "reset",
@@ -45,7 +51,7 @@ impl How {
 }
 
 /// A port that leads to the server.
-pub(super) struct Cutter {
+pub struct Cutter {
     address: SocketAddr,
     shared: Arc<Shared>,
 }
@@ -60,7 +66,11 @@ struct Shared {
 
 impl Cutter {
     /// A way to this address that is not cut.
-    pub(super) fn to(server: SocketAddr) -> Self {
+    ///
+    /// # Panics
+    /// When no port is to be had.
+    #[must_use]
+    pub fn to(server: SocketAddr) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared::default());
@@ -85,17 +95,22 @@ impl Cutter {
         Self { address, shared }
     }
 
-    pub(super) const fn port(&self) -> u16 {
+    /// Its port on loopback.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
         self.address.port()
     }
 
     /// Cuts every connection from now on like this.
-    pub(super) fn set(&self, cut: Option<Cut>) {
+    ///
+    /// # Panics
+    /// When a thread of it panicked.
+    pub fn set(&self, cut: Option<Cut>) {
         *self.shared.cut.lock().unwrap() = cut;
     }
 
     /// Bytes to the server and from it since this was asked last.
-    pub(super) fn passed(&self) -> [u64; 2] {
+    pub fn passed(&self) -> [u64; 2] {
         self.shared.passed.each_ref().map(|passed| passed.swap(0, Ordering::Relaxed))
     }
 }

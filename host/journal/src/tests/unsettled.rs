@@ -1,0 +1,145 @@
+//! The index of what no settlement ended, and how journals without it get one.
+
+use super::{Home, append, id, options, said};
+use crate::tables::UNSETTLED;
+use crate::{Batch, Journal, JournalError};
+use proofport_core::code::Code;
+use proofport_core::contract::{Outcome, Source};
+use proofport_core::event::{AttemptEnd, Event, Settlement};
+use proofport_core::evidence::{Cause, HttpEvidence};
+use proofport_core::id::RequestId;
+use proofport_core::time::UnixMillis;
+use redb::{Database, TableDefinition};
+
+fn ended() -> Event {
+    Event::AttemptEnded(AttemptEnd {
+        generation: 1,
+        outcome: Outcome::Unknown,
+        code: Some(Code::OutcomeUnknown),
+        source: Source::TransportObserved,
+        evidence: HttpEvidence::nothing_seen(Cause::HostStopped).into(),
+        above_ceiling: false,
+        connector_fault: None,
+        redirected: None,
+        retry_after_seconds: None,
+    })
+}
+
+fn settled() -> Event {
+    Event::OutcomeSettled(Settlement {
+        outcome: Outcome::Committed,
+        code: None,
+        source: Source::OperatorAttested,
+        repairable: false,
+        retry_after_seconds: None,
+        http_status: None,
+        attested_reason: Some("seen".to_owned()),
+    })
+}
+
+fn take(journal: &Journal, of: u8, events: Vec<Event>) {
+    append(journal, Batch::new(Some(id(of)), UnixMillis(1000), events));
+}
+
+fn listed(journal: &Journal) -> Vec<RequestId> {
+    let mut found = journal.unsettled_invocations().unwrap();
+    found.sort();
+    journal.verify().unwrap();
+    found
+}
+
+/// 1 is settled at once, 2 is not, 3 is settled later, 4 has no end at all, 5 ended twice.
+fn filled() -> Home {
+    let home = Home::new();
+    let journal = home.open();
+    take(&journal, 1, vec![ended(), settled()]);
+    take(&journal, 2, vec![said("x"), ended(), said("y")]);
+    take(&journal, 3, vec![ended()]);
+    take(&journal, 4, vec![said("x")]);
+    take(&journal, 5, vec![ended()]);
+    assert_eq!(listed(&journal), [id(2), id(3), id(5)]);
+    take(&journal, 3, vec![settled()]);
+    take(&journal, 5, vec![ended()]);
+    take(&journal, 2, vec![said("later")]);
+    assert_eq!(listed(&journal), [id(2), id(5)]);
+    journal.close().unwrap();
+    home
+}
+
+fn mark_failed(home: &Home) {
+    std::fs::write(home.path.with_extension("redb.lock"), "failed \n").unwrap();
+}
+
+type Unsettled<'a> = redb::Table<'a, &'static [u8; 16], ()>;
+
+/// Somebody who can write the file but has no key.
+fn alter(home: &Home, change: impl FnOnce(&mut Unsettled<'_>)) {
+    let database = Database::open(&home.path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    change(&mut transaction.open_table(UNSETTLED).unwrap());
+    transaction.commit().unwrap();
+}
+
+/// Makes of it what an earlier version wrote.
+fn with_version(home: &Home, version: u64, drop_index: bool) {
+    const ABOUT: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("about");
+    let database = Database::open(&home.path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    if drop_index {
+        assert!(transaction.delete_table(UNSETTLED).unwrap());
+    }
+    let mut about = transaction.open_table(ABOUT).unwrap();
+    about.insert("proofport.journal", &version.to_be_bytes()[..]).unwrap();
+    drop(about);
+    transaction.commit().unwrap();
+}
+
+#[test]
+fn the_index_is_there_after_every_way_of_opening() {
+    let check = |case: &str, change: fn(&Home)| {
+        let home = filled();
+        change(&home);
+        let journal = home.open();
+        assert_eq!(listed(&journal), [id(2), id(5)], "{case}");
+        // It is kept on from there.
+        take(&journal, 5, vec![settled()]);
+        take(&journal, 6, vec![ended()]);
+        journal.close().unwrap();
+        assert_eq!(listed(&home.open()), [id(2), id(6)], "{case}");
+    };
+    check("as it was closed", |_| {});
+    check("rewritten", mark_failed);
+    check("of the first version", |home| with_version(home, 1, true));
+    check("of the first version, rewritten", |home| {
+        with_version(home, 1, true);
+        mark_failed(home);
+    });
+    check("of the first version, with an index of somebody's", |home| {
+        alter(home, |unsettled| drop(unsettled.insert(id(1).as_bytes(), ()).unwrap()));
+        with_version(home, 1, false);
+    });
+}
+
+/// Whoever takes an entry out, or puts one in, is found out.
+#[test]
+fn an_altered_index_does_not_verify() {
+    let check = |change: fn(&mut Unsettled<'_>)| {
+        let home = filled();
+        alter(&home, change);
+        let verified = home.open().verify();
+        assert!(matches!(verified, Err(JournalError::Tampered { .. })), "{verified:?}");
+    };
+    check(|unsettled| drop(unsettled.remove(id(2).as_bytes()).unwrap()));
+    check(|unsettled| drop(unsettled.insert(id(1).as_bytes(), ()).unwrap()));
+}
+
+#[test]
+fn a_version_that_is_not_known_is_refused() {
+    for version in [0, 3, u64::MAX] {
+        let home = filled();
+        with_version(&home, version, false);
+        let opened = Journal::open(&home.path, home.keys(), options());
+        let Err(JournalError::UnsupportedVersion { found, .. }) = opened else { panic!("{opened:?}") };
+        assert_eq!(found, version);
+    }
+}

@@ -1,0 +1,57 @@
+//! Journals that an earlier version of this program wrote.
+
+use crate::error::JournalError;
+use crate::keys::Authenticator;
+use crate::record::Record;
+use crate::tables::{self, FORMAT, RECORDS, UNSETTLED};
+use proofport_core::id::RequestId;
+use proofport_core::unknown::leaves_unsettled;
+use redb::{Database, ReadableDatabase as _, ReadableTable as _};
+use std::collections::BTreeSet;
+
+/// Makes a journal of an older version one of the newest, in one transaction. No record is changed: the
+/// index of what is unsettled is made out of them, which reads every record, once in the journal's life.
+pub(crate) fn to_newest(
+    database: &Database,
+    version: u64,
+    authenticator: &Authenticator,
+) -> Result<(), JournalError> {
+    if version == FORMAT {
+        return Ok(());
+    }
+    tracing::info!(version, "the journal is of an older version; making its index of unsettled invocations");
+    let found = unsettled(database, authenticator)?;
+    write(database, &found).map_err(|error| JournalError::Storage(Box::new(error)))
+}
+
+fn unsettled(
+    database: &Database,
+    authenticator: &Authenticator,
+) -> Result<BTreeSet<RequestId>, JournalError> {
+    let mut found = BTreeSet::new();
+    for entry in database.begin_read()?.open_table(RECORDS)?.iter()? {
+        let (seq, bytes) = entry?;
+        let record = Record::verified(authenticator, seq.value(), bytes.value())?;
+        match (record.place.invocation, leaves_unsettled(&record.payload()?.events)) {
+            (Some(id), Some(true)) => drop(found.insert(id)),
+            (Some(id), Some(false)) => drop(found.remove(&id)),
+            (Some(_), None) | (None, _) => {}
+        }
+    }
+    Ok(found)
+}
+
+fn write(database: &Database, found: &BTreeSet<RequestId>) -> Result<(), redb::Error> {
+    let transaction = tables::begin(database)?;
+    // Nothing that stands there already is believed.
+    transaction.delete_table(UNSETTLED)?;
+    {
+        let mut unsettled = transaction.open_table(UNSETTLED)?;
+        for id in found {
+            unsettled.insert(id.as_bytes(), ())?;
+        }
+    }
+    tables::write_format(&transaction)?;
+    transaction.commit()?;
+    Ok(())
+}
