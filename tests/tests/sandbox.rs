@@ -112,6 +112,11 @@ fn ends() -> Vec<(&'static str, &'static str, End)> {
     };
     vec![
         ("above-ceiling", "act", Passes(settles)),
+        ("batch", "send", Passes(refuses)),
+        ("batch", "same", Passes(refuses)),
+        ("batch", "keyed", Passes(refuses)),
+        ("batch", "header", Passes(refuses)),
+        ("batch", "atomic", Passes(refuses)),
         ("breaks-json", "act", breach(Breach::InvalidJson(FieldPlace::Output))),
         ("breaks-schema", "act", Passes(settles)),
         ("download", "fetch", Passes(refuses)),

@@ -66,7 +66,9 @@ impl Run {
         let Some(destination) = destination.or_else(|| usual_destination(&connection, &slot)) else {
             return Input::Authorized(none);
         };
-        let authorized = match self.permitted(&connection, &slot, destination, None) {
+        // What is sent again stays pinned to the version that it was sent with.
+        let pinned = self.taken_over().and_then(|continues| continues.credential.as_ref()?.version);
+        let authorized = match self.permitted(&connection, &slot, destination, pinned) {
             // What can't be read is told here, before anything is dialled.
             Ok((authorized, handed)) => self.read(handed).await.map(|_| authorized),
             Err(refusal) => Err(refusal),

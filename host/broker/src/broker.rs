@@ -14,8 +14,8 @@ use proofport_core::contract::{Effect, Outcome, Repeat};
 use proofport_core::decide::{Input, decide};
 use proofport_core::diagnostic::{Diagnostic, Protected};
 use proofport_core::digest::Digest;
-use proofport_core::envelope::{Envelope, RemoteData};
-use proofport_core::event::{Accepted, Event, EventKind, ResultFacts};
+use proofport_core::envelope::{Envelope, RemoteData, Stored};
+use proofport_core::event::{Accepted, Continues, Event, EventKind, ResultFacts};
 use proofport_core::id::{Name, OperationName, RequestId};
 use proofport_core::state::{IllegalEvent, State};
 use proofport_core::time::UnixMillis;
@@ -312,7 +312,7 @@ impl Inner {
             },
             Some(ResultFacts::Nothing | ResultFacts::Withheld | ResultFacts::OverLimit) | None => None,
         };
-        let envelope = Envelope::of(state, result.map(RemoteData::checked), repeated, self.now());
+        let envelope = Envelope::of(state, self.stored(state, result), repeated, self.now());
         Delivery { envelope, state: Some(Box::new(state.clone())), inner: Arc::clone(self) }
     }
 
@@ -332,15 +332,26 @@ impl Inner {
 
     /// The answer of a run that saw everything itself.
     pub(crate) fn delivery(self: &Arc<Self>, finished: Finished) -> Delivery {
-        let Finished { state, result, adopted: _ } = finished;
+        let Finished { state, result, children, adopted: _ } = finished;
+        let stored = Stored { result: result.map(RemoteData::checked), children };
         Delivery {
-            envelope: Envelope::of(&state, result.map(RemoteData::checked), false, self.now()),
+            envelope: Envelope::of(&state, stored, false, self.now()),
             state: Some(Box::new(state)),
             inner: Arc::clone(self),
         }
     }
 
     async fn call(self: Arc<Self>, request: CallRequest) -> Delivery {
+        self.carry_out(request, None).await
+    }
+
+    /// Carries out a call. `link`: it sends children of a batch once more, and is found again by this.
+    pub(crate) async fn carry_out(
+        self: Arc<Self>,
+        request: CallRequest,
+        link: Option<(Continues, Digest)>,
+    ) -> Delivery {
+        let (continues, link) = link.map(|(continues, link)| (Box::new(continues), link)).unzip();
         // The first gate, before anything is said about what exists.
         if self.is_locked() {
             return self.refusal(Code::VaultLocked, Some(request.operation));
@@ -390,12 +401,13 @@ impl Inner {
             input: Digest::of_bytes(if value.is_some() { canonical.as_bytes() } else { &request.input }),
             call_key: request.call_key.as_deref().map(|key| Digest::of_bytes(key.as_bytes())),
             at: self.now(),
+            continues,
         };
         let begun = Run::begin(Arc::clone(&self), connection, accepted, value, canonical, publish);
         let finished = match begun {
             Ok(mut run) => {
                 if let Some(keys) = keys.as_ref().filter(|_| !call_key_reused) {
-                    run.remember(keys.all());
+                    run.remember(keys.all().into_iter().chain(link).collect());
                 }
                 // A task of its own: a panic in it must not take with it what is proved.
                 let work = async move {

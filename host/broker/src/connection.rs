@@ -117,6 +117,8 @@ pub(crate) struct Validators {
     pub(crate) input: jsonschema::Validator,
     pub(crate) output: jsonschema::Validator,
     pub(crate) failure: Option<jsonschema::Validator>,
+    /// Of the output of a batch's child that succeeded.
+    pub(crate) child: Option<jsonschema::Validator>,
 }
 
 /// Which secret fills a slot, and how.
@@ -348,6 +350,11 @@ impl Validators {
                 .failure_schema
                 .as_ref()
                 .map(|schema| compile(schema, "failure"))
+                .transpose()?,
+            child: operation
+                .child_output_schema
+                .as_ref()
+                .map(|schema| compile(schema, "child output"))
                 .transpose()?,
         })
     }

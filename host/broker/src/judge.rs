@@ -4,8 +4,9 @@
 use crate::connection::Connection;
 use crate::exchange::Exchanged;
 use crate::run::Run;
-use proofport_core::classify::{Judgement, Reading, judge};
-use proofport_core::contract::{Outcome, Role};
+use proofport_core::batch::{Answer, judge};
+use proofport_core::classify::{Judgement, Reading};
+use proofport_core::contract::{Outcome, Reason, Role};
 use proofport_core::decide::{Input, Judged};
 use proofport_core::digest::Digest;
 use proofport_core::event::ResultFacts;
@@ -70,6 +71,8 @@ impl Run {
         reading: Reading,
     ) -> Judged {
         let withheld = matches!(reading, Reading::Withheld);
+        let mut reading = reading;
+        let said = self.said_of_children(connection, &mut reading);
         let reading = self.held_to_schema(connection, reading);
         let contract = self.scratch.contract.clone().or_else(|| self.bound_contract());
         let Some(contract) = contract else {
@@ -79,7 +82,14 @@ impl Run {
                 result: ResultFacts::Nothing,
             };
         };
-        let mut judgement = judge(&evidence, &contract, reading, self.scratch.asked_delay);
+        let answer = Answer {
+            bound: self.bound_children(),
+            evidence: &evidence,
+            contract: &contract,
+            asked_delay: self.scratch.asked_delay,
+        };
+        let mut judgement = judge(answer, reading, said);
+        self.keep_children(&judgement);
         let result = if withheld {
             ResultFacts::Withheld
         } else {
@@ -188,7 +198,8 @@ impl Run {
         facts
     }
 
-    fn is_clean(&self, bytes: &[u8]) -> bool {
+    /// Whether nothing in these bytes may be a secret that was injected.
+    pub(crate) fn is_clean(&self, bytes: &[u8]) -> bool {
         !self.scratch.blind && self.scratch.guards.iter().all(|guard| guard.is_clean(bytes))
     }
 }
@@ -204,12 +215,20 @@ pub(crate) fn absence_is_proof(settles_after: Option<u32>, waited_seconds: u64) 
     settles_after.is_some_and(|seconds| waited_seconds >= u64::from(seconds))
 }
 
-/// What a reconciliation's verdict claims, if it claims anything that is proved.
-pub(crate) fn found(verdict: &Verdict, settles_after: Option<u32>, waited_seconds: u64) -> Outcome {
-    use proofport_core::contract::Reason;
-    match verdict.outcome {
-        Outcome::Rejected if verdict.reason == Reason::Absent => {
-            if absence_is_proof(settles_after, waited_seconds) { Outcome::Rejected } else { Outcome::Unknown }
+/// What a reconciliation's claim comes to, of the whole or of a child.
+pub(crate) fn found(
+    outcome: Outcome,
+    reason: Reason,
+    settles_after: Option<u32>,
+    waited_seconds: u64,
+) -> Outcome {
+    match outcome {
+        Outcome::Rejected if reason == Reason::Absent => {
+            if absence_is_proof(settles_after, waited_seconds) {
+                Outcome::Rejected
+            } else {
+                Outcome::Unknown
+            }
         }
         Outcome::Committed => Outcome::Committed,
         // A query can show that something is there or is not; it can't show a refusal.

@@ -7,6 +7,7 @@
 
 mod ask;
 mod attest;
+mod batch;
 mod broker;
 mod cancel;
 mod connect;
@@ -23,6 +24,7 @@ mod proxy;
 mod reconcile;
 mod refuse;
 mod retry;
+mod retry_batch;
 mod run;
 mod ssh;
 mod unknowns;
@@ -36,4 +38,5 @@ pub use intent::Caller;
 pub use probe::{NoProbe, Point, Probe};
 pub use reconcile::ReconcileError;
 pub use retry::RetryError;
+pub use retry_batch::RetryBatchError;
 pub use ssh::{SshBinding, SshJumpBinding};

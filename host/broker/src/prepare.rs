@@ -167,6 +167,13 @@ impl Run {
             inputs.push(refuse::refused(Code::VaultLocked, StopDetail::None));
             return inputs;
         }
+        if self.taken_over().and_then(|continues| continues.key.as_ref()).is_some_and(|key| {
+            // Asking a person may have taken longer than the remote remembers.
+            key.expires <= self.inner.now()
+        }) {
+            inputs.push(refuse::refused(Code::IdempotencyMismatch, StopDetail::None));
+            return inputs;
+        }
         if let Some(refused) = self.refuse_repeat(&peer) {
             inputs.push(refused);
             return inputs;
@@ -200,6 +207,10 @@ impl Run {
 
     /// The key of an effect that is sent for the first time.
     fn first_use(&self, connection: &Connection, key: IdempotencyKey, now: UnixMillis) -> Option<KeyUse> {
+        // One that something unknown was sent with is not used for the first time.
+        if let Some(known) = self.taken_over().and_then(|continues| continues.key.clone()) {
+            return Some(known);
+        }
         // The remote forgets by real time: a clock that once ran ahead must not lengthen that.
         let first = now.min(self.inner.clock.now());
         key_use(&self.scratch.contract.as_ref()?.repeat, key, connection, first)

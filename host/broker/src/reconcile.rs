@@ -8,6 +8,7 @@ use crate::judge::found;
 use crate::prepare::Connected;
 use crate::run::{Run, RunError};
 use crate::validate::{MOST_STEPS, rules};
+use proofport_core::batch;
 use proofport_core::call::{Call, DispatchFacts};
 use proofport_core::ceiling::Ceiling;
 use proofport_core::classify::{Judgement, Reading, code_of};
@@ -103,9 +104,9 @@ impl Inner {
         if state.active().is_some() {
             return Err(ReconcileError::UnderWay);
         }
-        let unknown = state.outcome() == Outcome::Unknown && state.dispatched();
+        let open = state.outcome() == Outcome::Unknown || state.has_unknown_child();
         // A person's word is no reason not to ask; what is found then stands beside it.
-        if !unknown && !state.is_attested() {
+        if !(open && state.dispatched()) && !state.is_attested() {
             return Err(ReconcileError::NotUnknown(state.outcome()));
         }
         let binding = state.binding.as_ref().ok_or(ReconcileError::RecordMissing)?;
@@ -127,8 +128,8 @@ impl Inner {
         run.guard_against_dispatched(&connection).await;
         let verdict = run.ask_for_fate(&connection, &call, &facts).await?;
         run.check_ground(&verdict)?;
-        if found(&verdict, settles_after, waited) != Outcome::Unknown {
-            let judged = run.reconciled(&connection, verdict);
+        let proved = |outcome, reason| found(outcome, reason, settles_after, waited);
+        if let Some(judged) = run.reconciled(&connection, verdict, &proved) {
             run.learn(Input::Reconciled(Box::new(judged)))?;
         }
         run.persist().await?;
@@ -235,7 +236,8 @@ impl Run {
     /// reconciliation, that is no refusal to answer.
     fn check_ground(&self, verdict: &Verdict) -> Result<(), ReconcileError> {
         let nothing = |why: &str| Err(ReconcileError::NothingLearnt(why.to_owned()));
-        if verdict.outcome == Outcome::Unknown {
+        let mut children = verdict.children.iter();
+        if verdict.outcome == Outcome::Unknown && children.all(|child| child.outcome == Outcome::Unknown) {
             return Ok(());
         }
         let (Some(query), Some(binding)) = (self.state.queries.last(), &self.state.binding) else {
@@ -254,26 +256,35 @@ impl Run {
         Ok(())
     }
 
-    /// What the queries proved.
-    fn reconciled(&mut self, connection: &Arc<Connection>, verdict: Verdict) -> Judged {
+    /// What the queries proved, of the whole and of each child; none: nothing.
+    fn reconciled(
+        &mut self,
+        connection: &Arc<Connection>,
+        mut verdict: Verdict,
+        proved: &dyn Fn(Outcome, Reason) -> Outcome,
+    ) -> Option<Judged> {
+        let mut children = std::mem::take(&mut verdict.children);
+        for child in &mut children {
+            child.outcome = proved(child.outcome, child.reason);
+            child.success &= child.outcome == Outcome::Committed;
+        }
+        let outcome = proved(verdict.outcome, verdict.reason);
+        let said = self.held_children(connection, children);
+        if outcome == Outcome::Unknown && said.is_empty() {
+            return None;
+        }
         let newest = self.state.queries.last().map(|query| query.evidence.clone());
         let evidence = newest.unwrap_or_else(|| HttpEvidence::nothing_seen(Cause::LocalIo).into());
-        let (outcome, reading) =
-            (verdict.outcome, self.held_to_schema(connection, Reading::Verdict(verdict)));
-        let (code, output) = match reading {
+        let success = verdict.success && outcome == Outcome::Committed;
+        let (code, output) = match self.held_to_schema(connection, Reading::Verdict(verdict)) {
+            _ if outcome == Outcome::Unknown => (code_of(outcome, false, Reason::Unreadable), None),
             Reading::Verdict(verdict) => (code_of(outcome, verdict.success, verdict.reason), verdict.output),
             // It was found, and what was found can't be shown.
             Reading::Faulted(_) | Reading::None | Reading::Withheld => {
                 (code_of(outcome, false, Reason::Unreadable), None)
             }
         };
-        let result = match output {
-            // The settlement that a person made stands, and so does what it brought: nothing.
-            Some(_) if self.state.settled.is_some() => ResultFacts::Nothing,
-            Some(output) => self.deliverable(connection, Some(output)),
-            None => ResultFacts::Nothing,
-        };
-        let judgement = Judgement {
+        let whole = Judgement {
             outcome,
             code,
             source: Source::RemoteQuery,
@@ -281,9 +292,18 @@ impl Run {
             retry_after_seconds: None,
             above_ceiling: false,
             connector_fault: None,
-            output: None,
+            output,
             job: None,
+            children: Vec::new(),
+            unmatched_children: 0,
         };
-        Judged { judgement, evidence, result }
+        let mut judgement = batch::found(&self.state, whole, (outcome, success), said);
+        self.keep_children(&judgement);
+        // What settled the whole stays, and so does the result that came with it.
+        let result = match judgement.output.take().filter(|_| self.state.settled.is_none()) {
+            Some(output) => self.deliverable(connection, Some(output)),
+            None => ResultFacts::Nothing,
+        };
+        Some(Judged { judgement, evidence, result })
     }
 }

@@ -1,5 +1,6 @@
 //! One invocation, driven by the one loop.
 
+use crate::batch::Outputs;
 use crate::broker::{Claim, Inner, ReadError};
 use crate::cancel::{Cancelled, Entered};
 use crate::connection::Connection;
@@ -95,6 +96,8 @@ pub(crate) struct Scratch {
     pub(crate) blind: bool,
     /// The result's value, as its stored bytes parse.
     pub(crate) result: Option<Value>,
+    /// The outputs of a batch's children, as they are stored.
+    pub(crate) children: Outputs,
     pub(crate) protected: Protected,
 }
 
@@ -126,6 +129,7 @@ impl Scratch {
             guards: Vec::new(),
             blind: false,
             result: None,
+            children: Outputs::new(),
             protected: Protected::default(),
         }
     }
@@ -135,6 +139,7 @@ impl Scratch {
 pub(crate) struct Finished {
     pub(crate) state: State,
     pub(crate) result: Option<Value>,
+    pub(crate) children: Outputs,
     /// Whether somebody else settled it.
     pub(crate) adopted: bool,
 }
@@ -296,7 +301,8 @@ impl Run {
     }
 
     fn finished(self) -> Finished {
-        Finished { state: self.state, result: self.scratch.result, adopted: self.adopted }
+        let Scratch { result, children, .. } = self.scratch;
+        Finished { state: self.state, result, children, adopted: self.adopted }
     }
 
     /// Before the dispatch, losing interest ends the invocation: nothing of the effect has left.

@@ -1,5 +1,6 @@
 //! Everything that can be checked before a secret is touched or a name resolved.
 
+use crate::batch;
 use crate::connection::Connection;
 use crate::prepare::over_limit;
 use crate::refuse;
@@ -59,13 +60,20 @@ impl Run {
         if !invalid.is_empty() {
             return refuse::invalid_input(invalid);
         }
+        let children = match batch::children(operation, input) {
+            Ok(children) => children,
+            Err(refused) => return refused,
+        };
         let contract = connection.contract(operation);
-        let key = match &contract.repeat {
-            Repeat::Keyed(_) => match self.inner.entropy.bytes() {
+        // What is sent again takes its key along.
+        let known = self.state.accepted.continues.as_ref().and_then(|continues| continues.key.as_ref());
+        let key = match (&contract.repeat, known) {
+            (Repeat::Keyed(_), Some(known)) => Some(known.key.clone()),
+            (Repeat::Keyed(_), None) => match self.inner.entropy.bytes() {
                 Ok(random) => Some(IdempotencyKey::from_random(random)),
                 Err(_) => return refuse::refused(Code::Internal, StopDetail::None),
             },
-            Repeat::None | Repeat::Idempotent | Repeat::Conditional => None,
+            (Repeat::None | Repeat::Idempotent | Repeat::Conditional, _) => None,
         };
         let reference = self.state.accepted.request_id.reference();
         self.scratch.call = Some(Call {
@@ -106,6 +114,7 @@ impl Run {
                     contract,
                     redirect_origins: connection.redirect_origins.clone(),
                     ssh_hosts: connection.ssh_hosts().to_vec(),
+                    children,
                     retries: connection.retries,
                     ways: Some(connection.ways()),
                 }))

@@ -1,5 +1,6 @@
 //! From what was seen, and what the connector made of it, to what is claimed of one attempt.
 
+use crate::batch::ChildJudgement;
 use crate::ceiling::Ceiling;
 use crate::code::Code;
 use crate::contract::{Effect, Outcome, Reason, Source};
@@ -46,6 +47,10 @@ pub struct Judgement {
     pub output: Option<serde_json::Value>,
     /// The job that the remote took on.
     pub job: Option<String>,
+    /// What is claimed of each child of a batch that is judged by itself.
+    pub children: Vec<ChildJudgement>,
+    /// How many children the connector spoke of that were never sent.
+    pub unmatched_children: u32,
 }
 
 impl Judgement {
@@ -63,6 +68,8 @@ impl Judgement {
             connector_fault: None,
             output: None,
             job: None,
+            children: Vec::new(),
+            unmatched_children: 0,
         }
     }
 }
@@ -198,10 +205,12 @@ pub(crate) fn claim(outcome: Outcome, reason: Reason, contract: &Contract) -> Ju
         connector_fault: None,
         output: None,
         job: None,
+        children: Vec::new(),
+        unmatched_children: 0,
     }
 }
 
-const fn repairable(outcome: Outcome, reason: Reason) -> bool {
+pub(crate) const fn repairable(outcome: Outcome, reason: Reason) -> bool {
     match outcome {
         Outcome::Rejected => matches!(reason, Reason::InvalidInput | Reason::NotFound),
         Outcome::NotAttempted | Outcome::Committed | Outcome::Unknown => false,

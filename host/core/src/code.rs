@@ -329,7 +329,7 @@ impl Code {
                 OutcomeRule::Is(Committed),
                 RetryRule::Is(Never),
                 ActionRule::Is(InspectOutcome),
-                "The parts of the batch ended differently; each part has its own entry.",
+                "Not every part of the batch was carried out with success; each part has its own entry.",
             ),
             Self::OutcomeUnknown => (
                 PhaseRule::Is(RemoteExecution),

@@ -1,14 +1,16 @@
 //! Which events an input causes. The host appends them, applies them, and asks what is due.
 
 use crate::attestation::{AttestedOutcome, AttestedReason, attested};
+use crate::batch::ChildJudgement;
+use crate::canonical::canonical;
 use crate::classify::{Judgement, Reading, judge};
 use crate::code::Code;
 use crate::contract::{Outcome, Source};
 use crate::digest::Digest;
 use crate::event::KeyUse;
 use crate::event::{
-    AttemptEnd, Binding, CredentialUse, Dispatch, Event, QueryFacts, ResultFacts, Settlement, Stop,
-    StopDetail,
+    AttemptEnd, Binding, ChildFacts, CredentialUse, Dispatch, Event, QueryFacts, ResultFacts, Settlement,
+    Stop, StopDetail,
 };
 use crate::evidence::{Cause, Evidence, HttpEvidence, PeerIdentity, SetupAttempt};
 use crate::origin::Origin;
@@ -176,6 +178,7 @@ fn refuse(state: &State, stop: Stop) -> Vec<Event> {
         above_ceiling: false,
         connector_fault: None,
         redirected: None,
+        unmatched_children: 0,
         retry_after_seconds: None,
     }));
     events.extend(settled_by_attempts(state));
@@ -263,6 +266,7 @@ fn redirected(state: &State, evidence: HttpEvidence, to: Origin, now: UnixMillis
             above_ceiling: false,
             connector_fault: None,
             redirected: Some(to),
+            unmatched_children: 0,
             retry_after_seconds: None,
         }),
         Event::RetryScheduled { generation: state.next_generation(), at: now },
@@ -281,13 +285,15 @@ fn judged_effect(state: &State, judged: Judged) -> Vec<Event> {
         above_ceiling: judgement.above_ceiling,
         connector_fault: judgement.connector_fault.clone(),
         redirected: None,
+        unmatched_children: judgement.unmatched_children,
         retry_after_seconds: judgement.retry_after_seconds,
     })];
+    events.extend(told_of_children(state, &judgement, attempt.dispatch.generation, judgement.source));
     if let Some(id) = &judgement.job {
         events.push(Event::JobAccepted { id: id.clone() });
     }
     let earlier = state.attempts.iter().filter(|a| a.end.is_some()).map(crate::state::Attempt::outcome);
-    let outcome = Outcome::aggregate(earlier.chain([judgement.outcome]));
+    let outcome = Outcome::aggregate(earlier.chain(state.taken_over()).chain([judgement.outcome]));
     // An earlier unknown stays unknown under a later refusal (law 3).
     if outcome.is_settled() && outcome == judgement.outcome {
         events.push(Event::OutcomeSettled(settlement(&judgement, Some(&evidence))));
@@ -318,17 +324,37 @@ fn judged_read(judged: Judged) -> Vec<Event> {
 fn reconciled(state: &State, judged: Judged) -> Vec<Event> {
     let Judged { judgement, evidence: _, result } = judged;
     let source = Source::RemoteQuery;
+    let newest = state.attempts.last().map_or(0, |attempt| attempt.dispatch.generation);
+    let mut events = told_of_children(state, &judgement, newest, source);
     if !judgement.outcome.is_settled() {
-        Vec::new()
-    } else if state.settled.is_some() {
-        let source_sequence = state.queries.len() as u64;
-        vec![Event::EvidenceAttached { source, source_sequence, outcome: judgement.outcome }]
-    } else {
-        vec![
-            Event::OutcomeSettled(Settlement { source, ..settlement(&judgement, None) }),
-            Event::ResultCommitted(result),
-        ]
+        return events;
     }
+    if state.settled.is_none() {
+        events.push(Event::OutcomeSettled(Settlement { source, ..settlement(&judgement, None) }));
+        events.push(Event::ResultCommitted(result));
+    } else if state.is_attested() {
+        let source_sequence = state.queries.len() as u64;
+        events.push(Event::EvidenceAttached { source, source_sequence, outcome: judgement.outcome });
+    }
+    events
+}
+
+/// What a judgement says of single children.
+fn told_of_children(state: &State, judgement: &Judgement, generation: u32, source: Source) -> Vec<Event> {
+    let id = |index: u32| state.binding.as_ref()?.children.get(usize::try_from(index).ok()?).cloned();
+    let child = |child: &ChildJudgement| {
+        Some(Event::ChildSettled(ChildFacts {
+            index: child.index,
+            id: id(child.index)?,
+            generation,
+            outcome: child.outcome,
+            code: child.code,
+            source,
+            repairable: child.repairable,
+            output: child.output.as_ref().map(|output| Digest::of_bytes(canonical(output).as_bytes())),
+        }))
+    };
+    judgement.children.iter().filter_map(child).collect()
 }
 
 fn settlement(judgement: &Judgement, evidence: Option<&Evidence>) -> Settlement {
@@ -356,6 +382,7 @@ fn recovered(state: &State) -> Vec<Event> {
             above_ceiling: false,
             connector_fault: None,
             redirected: None,
+            unmatched_children: 0,
             retry_after_seconds: None,
         })],
         (None, Standing::Settled) => vec![Event::ResultCommitted(ResultFacts::Nothing)],

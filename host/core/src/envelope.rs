@@ -1,6 +1,7 @@
 //! The caller-safe answer. It is built from a record and closed types only: there is no way to put a
 //! free text into it.
 
+use crate::batch::claims;
 use crate::closed::closed_enum;
 use crate::code::{ActionRule, Code, OutcomeRule, PhaseRule, RetryRule};
 use crate::content::ContentFacts;
@@ -13,6 +14,11 @@ use crate::time::UnixMillis;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
+
+mod child;
+
+pub use child::Child;
 
 closed_enum! {
     /// The version of the envelope's schema.
@@ -101,29 +107,28 @@ pub struct Message(&'static str);
 #[schemars(transparent)]
 pub struct RemoteData(Value);
 
+/// What was stored for delivery.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stored {
+    /// The operation's output.
+    pub result: Option<RemoteData>,
+    /// Outputs of a batch's children by position: canonical JSON that was checked against its declared
+    /// schema and scanned by the leak guard.
+    pub children: BTreeMap<u32, String>,
+}
+
+impl From<Option<RemoteData>> for Stored {
+    fn from(result: Option<RemoteData>) -> Self {
+        Self { result, children: BTreeMap::new() }
+    }
+}
+
 impl RemoteData {
     /// Marks a value that was checked against its declared schema and scanned by the leak guard.
     #[must_use]
     pub const fn checked(value: Value) -> Self {
         Self(value)
     }
-}
-
-/// The fate of one child of a batch.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct Child {
-    id: String,
-    index: u32,
-    ok: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<Code>,
-    outcome: Outcome,
-    retry: Retry,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    action: Option<Action>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<RemoteData>,
 }
 
 /// Work that the remote took on.
@@ -190,9 +195,12 @@ pub struct ContractLine {
 }
 
 impl Envelope {
-    /// The answer that this record gives. `result` is used only when it goes with the record.
+    /// The answer that this record gives. `stored` is used only where it goes with the record.
     #[must_use]
-    pub fn of(state: &State, result: Option<RemoteData>, repeated: bool, now: UnixMillis) -> Self {
+    pub fn of(state: &State, stored: impl Into<Stored>, repeated: bool, now: UnixMillis) -> Self {
+        let Stored { result, children } = stored.into();
+        let children: Vec<_> =
+            claims(state, now).into_iter().map(|claim| Child::of(claim, &children)).collect();
         let (deliverable, stored) = match &state.result {
             Some(ResultFacts::Output { content, .. }) => (true, *content),
             Some(ResultFacts::Nothing | ResultFacts::Withheld | ResultFacts::OverLimit) | None => {
@@ -200,7 +208,8 @@ impl Envelope {
             }
         };
         let mut claim = project(state, now);
-        if claim.ok && deliverable && result.is_none() {
+        let whole = result.is_some() && children.iter().all(Child::ok);
+        if claim.ok && deliverable && !whole {
             // It was stored, and now it can't be read: a success without its result is none.
             claim.ok = false;
             claim.code = Some(Code::ResultUnavailable);
@@ -231,7 +240,7 @@ impl Envelope {
                 .unwrap_or_default(),
             result: result.filter(|_| deliverable),
             content: stored.filter(|_| claim.ok),
-            children: state.children.iter().map(Child::of).collect(),
+            children,
             job: state.job.clone().map(|id| Job { id }),
             evidence: Evidence::of(state, claim.outcome, claim.source),
         }
@@ -389,6 +398,12 @@ impl Envelope {
         self.result.as_ref().map(|data| &data.0)
     }
 
+    /// The fates of a batch's children, in order.
+    #[must_use]
+    pub fn children(&self) -> &[Child] {
+        &self.children
+    }
+
     /// The content that was stored beside it; none unless ok.
     #[must_use]
     pub const fn content(&self) -> Option<&ContentFacts> {
@@ -419,31 +434,6 @@ fn message(code: Option<Code>, repeated: bool) -> Message {
         }
         (Some(code), _) => code.row().message,
     })
-}
-
-impl Child {
-    fn of(child: &crate::event::ChildFacts) -> Self {
-        let retry = match child.code.map(|code| code.row().retry) {
-            None => Retry::Never,
-            Some(RetryRule::Is(retry)) => retry,
-            Some(RetryRule::RateLimit | RetryRule::BackoffOrNever) => Retry::Backoff,
-            Some(RetryRule::Unknown | RetryRule::ReconcileOrNever | RetryRule::ByOutcome) => Retry::Reconcile,
-        };
-        let action = child.code.map(|_| match child.outcome {
-            Outcome::Unknown => Action::InspectOutcome,
-            Outcome::NotAttempted | Outcome::Rejected | Outcome::Committed => Action::StopAndReport,
-        });
-        Self {
-            id: child.id.clone(),
-            index: child.index,
-            ok: child.code.is_none(),
-            code: child.code,
-            outcome: child.outcome,
-            retry,
-            action,
-            result: None,
-        }
-    }
 }
 
 impl Evidence {

@@ -1,5 +1,6 @@
 //! The journal's facts. Append-only; the sequence number that the journal gives each is the order.
 
+use crate::batch::ChildId;
 use crate::closed::closed_enum;
 use crate::code::Code;
 use crate::content::ContentFacts;
@@ -271,6 +272,28 @@ pub struct Accepted {
     pub call_key: Option<Digest>,
     /// When.
     pub at: UnixMillis,
+    /// The batch whose children are sent once more; none: it stands for itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<Box<Continues>>,
+}
+
+/// What an invocation that sends children of a batch once more takes over from the one that sent them
+/// first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Continues {
+    /// The one that sent them first.
+    pub parent: RequestId,
+    /// Positions of its own children that are unknown there. A refusal here doesn't settle them (law 3).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<u32>,
+    /// The key under which the remote may know those: it is theirs, with its first use. None where nothing
+    /// unknown is sent again, and where the contract is not keyed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeyUse>,
+    /// The credential that they were sent with, where something unknown is sent again: another may be
+    /// another account's, which knows neither them nor the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<CredentialUse>,
 }
 
 /// What an invocation is bound to. A change of any of it is another invocation.
@@ -294,6 +317,9 @@ pub struct Binding {
     /// The connection's SSH hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ssh_hosts: Vec<SshHost>,
+    /// The children of a batch, each at its position.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<ChildId>,
     /// How often the host may repeat the effect by itself; none: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<RetryBudget>,
@@ -479,22 +505,42 @@ pub struct AttemptEnd {
     /// an origin for that says that such an answer precedes any work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirected: Option<Origin>,
+    /// How many children of a batch the connector spoke of that were never sent; nothing is believed of
+    /// them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unmatched_children: u32,
     /// A usable delay that the remote asked for, in seconds, capped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_seconds: Option<u32>,
 }
 
-/// The fate of a child of a batch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// What was learnt of a child of a batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildFacts {
     /// Position in the input.
     pub index: u32,
     /// Identity in the input.
-    pub id: String,
+    pub id: ChildId,
+    /// The attempt whose answer it was learnt from; of what was learnt otherwise, the newest one that it
+    /// speaks of.
+    pub generation: u32,
     /// What is proved of it.
     pub outcome: Outcome,
     /// The code; none: success.
     pub code: Option<Code>,
+    /// How it is known.
+    pub source: Source,
+    /// Whether the caller can repair it.
+    #[serde(default)]
+    pub repairable: bool,
+    /// Digest of its output's canonical JSON; the output is stored beside the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Digest>,
 }
 
 /// The invocation's outcome, known.

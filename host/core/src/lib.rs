@@ -12,6 +12,7 @@ mod closed;
 mod proof;
 
 pub mod attestation;
+pub mod batch;
 pub mod call;
 pub mod canonical;
 pub mod ceiling;

@@ -62,6 +62,9 @@ pub struct Operation {
     pub output_schema: serde_json::Value,
     /// JSON Schema of a failure's output; it admits no free text.
     pub failure_schema: Option<serde_json::Value>,
+    /// JSON Schema of the output of a batch's child that succeeded; none: it has no output.
+    #[serde(default)]
+    pub child_output_schema: Option<serde_json::Value>,
     /// What the host may rely on when it decides.
     pub contract: Contract,
     /// Response headers, in lower case, that the connector sees and the record keeps.

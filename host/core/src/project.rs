@@ -65,7 +65,8 @@ pub fn project(state: &State, now: UnixMillis) -> Projection {
         PhaseRule::LastBoundary => last_boundary(state),
     };
     let retry = retry(row.retry, state, outcome, now);
-    let action = action(row.action, state, retry, outcome);
+    let repairable = state.settled.as_ref().is_some_and(|settled| settled.repairable);
+    let action = action(row.action, repairable, retry, outcome);
     // A read can be tried again whatever became of it: it was declared to change nothing.
     let read = state.effect() == Some(Effect::Read);
     let action = match retry {
@@ -110,7 +111,7 @@ fn seconds_until(at: UnixMillis, now: UnixMillis) -> u32 {
 }
 
 /// The code; none: success.
-fn code(state: &State) -> Option<Code> {
+pub(crate) fn code(state: &State) -> Option<Code> {
     match state.standing {
         Standing::Stopped => state.stopped.as_ref().map(|stop| stop.code),
         Standing::AwaitingApproval => Some(Code::ApprovalPending),
@@ -166,7 +167,7 @@ pub fn last_boundary(state: &State) -> Phase {
     }
 }
 
-fn retry(rule: RetryRule, state: &State, outcome: Outcome, now: UnixMillis) -> Retry {
+pub(crate) fn retry(rule: RetryRule, state: &State, outcome: Outcome, now: UnixMillis) -> Retry {
     let contract = state.binding.as_ref().map(|binding| &binding.contract);
     let read = state.effect() == Some(Effect::Read);
     let repeatable = read || contract.is_some_and(|contract| contract.repeat.is_repeatable());
@@ -249,8 +250,7 @@ fn query_may_recover(state: &State) -> bool {
     })
 }
 
-fn action(rule: ActionRule, state: &State, retry: Retry, outcome: Outcome) -> Action {
-    let repairable = state.settled.as_ref().is_some_and(|settled| settled.repairable);
+pub(crate) const fn action(rule: ActionRule, repairable: bool, retry: Retry, outcome: Outcome) -> Action {
     match rule {
         ActionRule::Is(action) => action,
         ActionRule::ByVerdict if repairable => Action::RepairInput,

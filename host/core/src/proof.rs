@@ -1,9 +1,14 @@
 //! What an event needs beside its place in the transition table: proof. A record that claims more than
 //! it proves is refused rather than believed.
 
+use crate::batch::again::{is_same_credential, may_send_again};
+use crate::ceiling::Ceiling;
 use crate::code::{Code, OutcomeRule, PhaseRule};
 use crate::contract::{Effect, Outcome, Phase, Repeat, Source};
-use crate::event::{AttemptEnd, Dispatch, Event, EventKind, QueryFacts, QueryPurpose, Settlement, Stop};
+use crate::event::{
+    AttemptEnd, ChildFacts, CredentialUse, Dispatch, Event, EventKind, QueryFacts, QueryPurpose, Settlement,
+    Stop,
+};
 use crate::evidence::Evidence;
 use crate::retry;
 use crate::ssh::SshRow;
@@ -26,11 +31,17 @@ impl State {
             Event::OutcomeSettled(settlement) if !self.is_proof(settlement) => {
                 Err(IllegalEvent::Contradiction(kind))
             }
+            Event::CredentialAuthorized(credential) if !self.may_use(credential) => {
+                Err(IllegalEvent::Contradiction(kind))
+            }
             Event::ConnectionAttempted(_) if !self.may_ask(None) => Err(IllegalEvent::Contradiction(kind)),
             Event::QueryExchanged(query) if !self.may_ask(Some(query.purpose)) => {
                 Err(IllegalEvent::Contradiction(kind))
             }
             Event::EvidenceAttached { source, .. } if !self.is_evidence(*source) => {
+                Err(IllegalEvent::Contradiction(kind))
+            }
+            Event::ChildSettled(child) if !self.is_proof_of_child(child) => {
                 Err(IllegalEvent::Contradiction(kind))
             }
             Event::ActionAccepted(_)
@@ -109,8 +120,14 @@ impl State {
     /// A repeat sends the bytes and the key of the first attempt, and goes out over an unknown only
     /// as the declared contract permits (laws 6 and 8).
     fn may_dispatch(&self, dispatch: &Dispatch) -> bool {
-        let Some(first) = self.attempts.first().map(|attempt| &attempt.dispatch) else { return true };
         let contract = self.binding.as_ref().map(|binding| &binding.contract.repeat);
+        let Some(first) = self.attempts.first().map(|attempt| &attempt.dispatch) else {
+            // What is unknown elsewhere is no first attempt, either.
+            return self.accepted.continues.as_ref().is_none_or(|continues| {
+                let key = dispatch.key.as_ref();
+                contract.is_some_and(|repeat| may_send_again(continues, repeat, key, dispatch.at))
+            });
+        };
         let permitted = match (self.outcome(), contract) {
             (Outcome::Rejected | Outcome::NotAttempted, _) => true,
             (Outcome::Committed, _) => false,
@@ -201,6 +218,9 @@ impl State {
             Source::RemoteQuery if self.effect() == Some(Effect::Read) => {
                 self.was_queried(QueryPurpose::Read)
             }
+            Source::RemoteQuery if settlement.outcome == Outcome::Rejected => {
+                self.dispatched() && self.was_answered() && self.taken_over().is_none()
+            }
             Source::RemoteQuery => self.dispatched() && self.was_answered(),
             Source::OperatorAttested => self.dispatched(),
             Source::RemoteResponse | Source::TransportObserved => {
@@ -211,7 +231,67 @@ impl State {
             && settlement.outcome.is_settled()
             && agrees(settlement.code, settlement.outcome)
             && self.settled.is_none()
+            && self.children_agree(settlement)
             && (!known.is_settled() || known == settlement.outcome)
+    }
+
+    /// Of a batch, a success needs every child carried out, and a refusal none.
+    fn children_agree(&self, settlement: &Settlement) -> bool {
+        let count = self.binding.as_ref().map_or(0, |binding| binding.children.len());
+        let mut outcomes = (0..).take(count).map(|index| self.child(index).outcome);
+        match (settlement.source, settlement.outcome, settlement.code) {
+            // A person speaks of the whole; what the children's records say stays.
+            (Source::OperatorAttested, _, _) => true,
+            (_, Outcome::Committed, None) => outcomes.all(|outcome| outcome == Outcome::Committed),
+            (_, Outcome::Rejected, _) => outcomes.all(|outcome| outcome != Outcome::Committed),
+            (_, Outcome::Committed, Some(_)) | (_, Outcome::Unknown | Outcome::NotAttempted, _) => true,
+        }
+    }
+
+    /// A child's record needs the proof that an invocation's does: the newest attempt's answer, under the
+    /// ceiling that it sets, once; or a query or a person, for what is unknown.
+    fn is_proof_of_child(&self, child: &ChildFacts) -> bool {
+        let bound = self.binding.as_ref().and_then(|binding| {
+            let position = usize::try_from(child.index).ok()?;
+            binding.children.get(position)
+        });
+        let newest = self.attempts.last().map(|attempt| attempt.dispatch.generation);
+        let open = || newest == Some(child.generation) && self.child(child.index).outcome == Outcome::Unknown;
+        let proved = match child.source {
+            Source::RemoteResponse | Source::TransportObserved => self.was_told_of(child),
+            // A query looks for this call's effect, and not for the one that sent the child first.
+            Source::RemoteQuery if child.outcome == Outcome::Rejected => {
+                open() && self.was_answered() && !self.is_taken_over(child.index)
+            }
+            Source::RemoteQuery => open() && child.outcome.is_settled() && self.was_answered(),
+            Source::OperatorAttested => open() && child.outcome.is_settled() && self.dispatched(),
+        };
+        proved && bound == Some(&child.id) && agrees(child.code, child.outcome)
+    }
+
+    /// Whether the answer to the newest attempt can say this of a child.
+    fn was_told_of(&self, child: &ChildFacts) -> bool {
+        let newest = self.attempts.last().filter(|_| self.standing == Standing::Ended);
+        let Some((attempt, binding)) = newest.zip(self.binding.as_ref()) else { return false };
+        let Some(end) = &attempt.end else { return false };
+        let generation = attempt.dispatch.generation;
+        let first = |told: &ChildFacts| told.index != child.index || told.generation != generation;
+        let ceiling = Ceiling::of(&end.evidence, &binding.contract);
+        let permitted = match (end.outcome, child.outcome) {
+            (Outcome::NotAttempted, _) | (_, Outcome::NotAttempted) => false,
+            (Outcome::Rejected | Outcome::Unknown, Outcome::Committed) => false,
+            // Of what was refused whole, nothing may have happened.
+            (Outcome::Rejected, Outcome::Unknown) => false,
+            (Outcome::Unknown | Outcome::Committed, Outcome::Unknown) => true,
+            (Outcome::Rejected, Outcome::Rejected) => true,
+            (Outcome::Unknown | Outcome::Committed, Outcome::Rejected)
+            | (Outcome::Committed, Outcome::Committed) => ceiling.allows(child.outcome, child.code.is_none()),
+        };
+        permitted && child.generation == generation && self.children.iter().all(first)
+    }
+
+    fn may_use(&self, credential: &CredentialUse) -> bool {
+        self.accepted.continues.as_ref().is_none_or(|continues| is_same_credential(continues, credential))
     }
 
     /// Evidence is about an effect, and a query's is what its answer showed.
@@ -223,11 +303,11 @@ impl State {
             }
     }
 
-    /// What is settled is asked about no more, unless it was a person who settled it: then the remote may
-    /// still be asked what became of the effect.
+    /// What is settled is asked about no more, unless it was a person who settled it, or it is a batch some
+    /// of whose children are not: then the remote may still be asked what became of the effect.
     fn may_ask(&self, purpose: Option<QueryPurpose>) -> bool {
         let asks_for_fate = purpose.is_none_or(|purpose| purpose == QueryPurpose::Reconcile);
-        self.settled.is_none() || (self.is_attested() && asks_for_fate)
+        self.settled.is_none() || ((self.is_attested() || self.has_unknown_child()) && asks_for_fate)
     }
 
     /// Whether the newest query of a reconciliation got a complete answer of the verified origin.

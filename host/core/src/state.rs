@@ -99,7 +99,7 @@ pub struct State {
     pub unsent: Vec<AttemptEnd>,
     /// Why it ended without an effect.
     pub stopped: Option<Stop>,
-    /// The fates of a batch's children.
+    /// What was learnt of a batch's children, in order. What is known of each is [`State::child`].
     pub children: Vec<ChildFacts>,
     /// The job that the remote took on.
     pub job: Option<String>,
@@ -214,7 +214,10 @@ impl State {
                 OutcomeRule::Is(outcome) => outcome,
                 OutcomeRule::AsProved | OutcomeRule::Nothing => Outcome::NotAttempted,
             },
-            (None, None) => Outcome::aggregate(self.attempts.iter().map(Attempt::outcome)),
+            (None, None) => {
+                let before = self.taken_over().filter(|_| self.dispatched());
+                Outcome::aggregate(self.attempts.iter().map(Attempt::outcome).chain(before))
+            }
         }
     }
 
@@ -294,7 +297,8 @@ impl State {
             EventKind::RequestSent | EventKind::RemoteResponseStarted => from(&[Dispatched], Dispatched),
             EventKind::RemoteResponseComplete => from(&[Dispatched], Answered),
             EventKind::AttemptEnded => from(&[Leased, Dispatched, Answered], Ended),
-            EventKind::ChildSettled | EventKind::JobAccepted => from(&[Authorized, Ended], here),
+            EventKind::ChildSettled => from(&[Ended, Stored, Delivered], here),
+            EventKind::JobAccepted => from(&[Authorized, Ended], here),
             EventKind::OutcomeSettled => from(&[Authorized, Ended], Settled),
             EventKind::ResultCommitted => from(&[Settled], Stored),
             EventKind::ResultDelivered => from(&[Stored, Delivered], Delivered),

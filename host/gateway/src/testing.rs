@@ -36,6 +36,7 @@ pub(crate) fn manifest() -> Manifest {
             input_schema: json!({ "type": "object" }),
             output_schema: json!({ "type": "object", "properties": { "ratio": { "maximum": 0.1 } } }),
             failure_schema: None,
+            child_output_schema: None,
             contract: Contract {
                 effect: Effect::Write,
                 repeat: Repeat::Keyed(KeyedContract {

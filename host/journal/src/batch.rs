@@ -51,6 +51,8 @@ pub enum BodyKind {
     Response,
     /// The result as it is delivered.
     Result,
+    /// The outputs of a batch's children as they are delivered.
+    Children,
     /// The envelope as it is delivered.
     Envelope,
     /// What only the protected record holds.
@@ -59,8 +61,15 @@ pub enum BodyKind {
 
 impl BodyKind {
     /// Every kind.
-    pub const ALL: &'static [Self] =
-        &[Self::Input, Self::Request, Self::Response, Self::Result, Self::Envelope, Self::Protected];
+    pub const ALL: &'static [Self] = &[
+        Self::Input,
+        Self::Request,
+        Self::Response,
+        Self::Result,
+        Self::Children,
+        Self::Envelope,
+        Self::Protected,
+    ];
 
     /// The wire form.
     #[must_use]
@@ -70,6 +79,7 @@ impl BodyKind {
             Self::Request => "request",
             Self::Response => "response",
             Self::Result => "result",
+            Self::Children => "children",
             Self::Envelope => "envelope",
             Self::Protected => "protected",
         }

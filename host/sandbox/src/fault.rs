@@ -115,6 +115,8 @@ pub enum FieldPlace {
     OutputSchema,
     /// An operation's failure schema.
     FailureSchema,
+    /// The schema of a batch's children's outputs.
+    ChildOutputSchema,
 }
 
 impl fmt::Display for FieldPlace {
@@ -126,6 +128,7 @@ impl fmt::Display for FieldPlace {
             Self::InputSchema => "the input schema",
             Self::OutputSchema => "the output schema",
             Self::FailureSchema => "the failure schema",
+            Self::ChildOutputSchema => "the child output schema",
         })
     }
 }
@@ -182,7 +185,7 @@ pub enum ManifestProblem {
     #[error("`{0}` only reads, and yet is keyed or a batch")]
     ReadContract(Name),
     /// A batch's pointers or maximum are unusable.
-    #[error("the batch of `{0}` needs two JSON Pointers and a maximum of at least 1")]
+    #[error("the batch of `{0}` needs two JSON Pointers and a maximum of 1 to 1000")]
     Batch(Name),
     /// The operation that follows a job does not exist or does not read.
     #[error("the job operation of `{0}` is not another declared operation")]

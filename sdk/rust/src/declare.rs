@@ -1,8 +1,8 @@
 //! Declaring what a connector is.
 
 use crate::{
-    BatchContract, Effect, HttpQueryTemplate, InjectionMode, KeyPlace, KeyedContract, Manifest, Operation,
-    QueryTemplate, ReconcileContract, Repeat, Slot, Value, json,
+    BatchContract, BatchMode, Effect, HttpQueryTemplate, InjectionMode, KeyPlace, KeyedContract, Manifest,
+    Operation, QueryTemplate, ReconcileContract, Repeat, Slot, Value, json,
 };
 
 impl Manifest {
@@ -169,6 +169,27 @@ impl Operation {
     #[must_use]
     pub const fn stores_content(mut self) -> Self {
         self.stores_content = true;
+        self
+    }
+}
+
+impl BatchContract {
+    /// A request that carries up to `max` children: `items` points to their array in the input, `child_id`
+    /// to the identity in one of them. Their successes have no output.
+    ///
+    /// Where the operation is keyed and the connector places the key, each child's key is made of
+    /// `call.idempotency_key` and the child's identity and of nothing else: the host may send children once
+    /// more in other company.
+    #[must_use]
+    pub fn new(items: &str, child_id: &str, mode: BatchMode, max: u32) -> Self {
+        Self { items: items.to_owned(), child_id: child_id.to_owned(), mode, max, child_output_schema: None }
+    }
+
+    /// The JSON Schema of the output of a child that succeeded; its root is an object. Then each such child
+    /// has one.
+    #[must_use]
+    pub fn child_output(mut self, schema: &Value) -> Self {
+        self.child_output_schema = Some(schema.to_string());
         self
     }
 }

@@ -84,6 +84,39 @@ impl Verdict {
     }
 }
 
+impl ChildVerdict {
+    /// The child at this position, with this identity, was carried out as asked.
+    #[must_use]
+    pub fn committed(index: u32, id: impl Into<String>) -> Self {
+        Self::of(index, id, Outcome::Committed, true, Reason::Done)
+    }
+
+    /// A complete, authoritative refusal of this child alone.
+    #[must_use]
+    pub fn rejected(index: u32, id: impl Into<String>, reason: Reason) -> Self {
+        Self::of(index, id, Outcome::Rejected, false, reason)
+    }
+
+    /// The answer speaks of this child, and does not say what became of it.
+    #[must_use]
+    pub fn unknown(index: u32, id: impl Into<String>, reason: Reason) -> Self {
+        Self::of(index, id, Outcome::Unknown, false, reason)
+    }
+
+    /// A verdict on a child without output.
+    #[must_use]
+    pub fn of(index: u32, id: impl Into<String>, outcome: Outcome, success: bool, reason: Reason) -> Self {
+        Self { index, id: id.into(), outcome, success, reason, output: None }
+    }
+
+    /// Adds an output: by the batch's child output schema on success, else by the failure schema.
+    #[must_use]
+    pub fn output(mut self, output: Value) -> Self {
+        self.output = Some(output.to_string());
+        self
+    }
+}
+
 impl From<Verdict> for Step {
     fn from(verdict: Verdict) -> Self {
         Self::Settle(verdict)

@@ -28,12 +28,19 @@ fn check_child(case: &Case, operation: &Operation, child: &ChildVerdict) -> Chil
     let Some(batch) = &operation.batch else { panic!("children, and no batch is declared") };
     let item =
         usize::try_from(child.index).ok().and_then(|index| case.input.pointer(&batch.items)?.get(index));
-    let id = item.and_then(|item| item.pointer(&batch.child_id)).and_then(Value::as_str);
-    assert_eq!(id, Some(child.id.as_str()), "no such child at {}", child.index);
+    let id = item.and_then(|item| item.pointer(&batch.child_id));
+    let id = id.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
+    assert_eq!(id.as_ref(), Some(&child.id), "no such child at {}", child.index);
     assert!(!child.success || child.outcome == Outcome::Committed, "only a committed one succeeds");
     let output = child.output.as_deref().map(parsed);
-    if let (false, Some(schema), Some(output)) = (child.success, &operation.failure_schema, &output) {
-        assert!(obeys(schema, output), "a child's output breaks the failure schema: {output}");
+    let promised = if child.success { &batch.child_output_schema } else { &operation.failure_schema };
+    let held = child.success.then_some(promised.is_some());
+    assert!(
+        held.is_none_or(|held| held == output.is_some()),
+        "a child that succeeds has an output where one is declared"
+    );
+    if let (Some(schema), Some(output)) = (promised, &output) {
+        assert!(obeys(schema, output), "a child's output breaks its schema: {output}");
     }
     Child {
         index: child.index,

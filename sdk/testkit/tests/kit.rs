@@ -4,7 +4,7 @@
 
 use proofport_sdk::{
     BatchContract, BatchMode, Call, ChildVerdict, Connector, Evidence, Exchange, Fault, HttpRequest,
-    Manifest, Operation, Outcome, Reason, ReconcileStep, Repeat, Step, Terms, Verdict,
+    Manifest, Operation, Reason, ReconcileStep, Repeat, Step, Terms, Verdict,
 };
 use proofport_testkit::Cases;
 use serde_json::{Value, json};
@@ -17,12 +17,7 @@ impl Connector for Lists {
     fn describe(_config: &str) -> Manifest {
         let list = json!({ "type": "object", "required": ["items"] });
         let output = json!({ "type": "object", "required": ["n"] });
-        let batch = BatchContract {
-            items: "/items".to_owned(),
-            child_id: "/id".to_owned(),
-            mode: BatchMode::Independent,
-            max: 2,
-        };
+        let batch = BatchContract::new("/items", "/id", BatchMode::Independent, 2);
         let write = Operation::write("write", Repeat::None).input(&list).output(&output).batch(batch);
         Manifest::new("lists", "1.0.0", "Lists.").operation(write.reconcile(None, false))
     }
@@ -39,14 +34,7 @@ impl Connector for Lists {
         }
         let answer: Value = response.json()?;
         let id = answer["id"].as_str().unwrap_or_default().to_owned();
-        let child = ChildVerdict {
-            index: 0,
-            id,
-            outcome: Outcome::Committed,
-            success: true,
-            reason: Reason::Done,
-            output: None,
-        };
+        let child = ChildVerdict::committed(0, id);
         Ok(verdict.output(answer["output"].clone()).children(vec![child]).into())
     }
 

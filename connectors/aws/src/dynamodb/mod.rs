@@ -44,12 +44,7 @@ pub(crate) fn declare() -> Operation {
         .summary("Put and delete up to 25 items in the connection's tables; each has a fate of its own.")
         .input(&input)
         .output(&api::object(json!({ "written": written }), &["written"]))
-        .batch(BatchContract {
-            items: REQUESTS.to_owned(),
-            child_id: "/id".to_owned(),
-            mode: BatchMode::Independent,
-            max: MOST,
-        })
+        .batch(BatchContract::new(REQUESTS, "/id", BatchMode::Independent, MOST))
 }
 
 pub(crate) fn write(call: &Call, answer: Option<&HttpResponse>) -> Result<Step, Fault> {

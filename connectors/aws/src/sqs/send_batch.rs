@@ -84,12 +84,10 @@ fn declared(name: &str, kind: Kind) -> Operation {
     write(name, kind)
         .input(&api::object(json!({ "queue": kind.queue(), "entries": entries }), &["queue", "entries"]))
         .output(&api::object(json!({ "sent": sent }), &["sent"]))
-        .batch(BatchContract {
-            items: ENTRIES.to_owned(),
-            child_id: "/id".to_owned(),
-            mode: BatchMode::Independent,
-            max: MOST,
-        })
+        .batch(
+            BatchContract::new(ENTRIES, "/id", BatchMode::Independent, MOST)
+                .child_output(&api::object(json!(message::taken()), &["message_id"])),
+        )
 }
 
 pub(crate) fn send(call: &Call, answer: Option<&HttpResponse>) -> Result<Step, Fault> {
@@ -120,7 +118,8 @@ fn step(call: &Call, key: Option<&str>, answer: Option<&HttpResponse>) -> Result
     Ok(api::json_request(TARGET, &body).as_effect(summary))
 }
 
-/// By key and id, and not by position: in a batch of those that are left, a message keeps its own.
+/// By key and id, and not by position: in a batch of those that are left, a message keeps its own, as the
+/// world wants it of a batch whose connector places the key.
 fn deduplication_id(key: &str, entry: &Entry) -> String {
     format!("{key}-{}", entry.id)
 }

@@ -1,5 +1,6 @@
 //! An envelope as a person reads it: what is known, why, and what to do next.
 
+use super::children;
 use super::lines::{ALARM, GOOD, Lines, QUIET, REFUSED};
 use super::visible;
 use anstyle::Style;
@@ -74,6 +75,7 @@ pub(crate) fn text(envelope: &Envelope) -> String {
         }
         lines.some("next", next(envelope, shown));
     }
+    children::write(&mut lines, envelope);
     if let Some((content, id)) = envelope.content().zip(envelope.request_id()) {
         let ContentFacts { bytes, digest, chunks: _, chunk_bytes: _ } = content;
         lines.line("content", format_args!("{bytes} bytes, {digest}"));

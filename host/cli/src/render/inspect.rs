@@ -5,6 +5,7 @@ use super::lines::{ALARM, Lines};
 use super::time::{micros, rfc3339};
 use super::timeline::{decision, peer, short};
 use super::visible;
+use proofport_core::batch::{ChildClaim, claims};
 use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
 use proofport_core::contract::Outcome;
@@ -23,6 +24,7 @@ pub(crate) fn text(record: &Diagnostic, now: UnixMillis) -> String {
     let state = record.state();
     let mut lines = Lines::default();
     claim(&mut lines, state, now);
+    children(&mut lines, state, now);
     asked(&mut lines, state);
     binding(&mut lines, state);
     if let Some(credential) = &state.credential {
@@ -72,6 +74,20 @@ fn claim(lines: &mut Lines, state: &State, now: UnixMillis) {
     lines.some("page", claim.code.map(Code::page));
 }
 
+fn children(lines: &mut Lines, state: &State, now: UnixMillis) {
+    if !state.is_batch() {
+        return;
+    }
+    lines.heading("Children");
+    for claim in claims(state, now) {
+        let ChildClaim { index, id, outcome, code, retry, action: _, output } = claim;
+        let code = code.map_or_else(|| "OK".to_owned(), |code| code.to_string());
+        let id = visible::text(id.as_str());
+        let output = output.map(|digest| format!(", output {}", short(&digest))).unwrap_or_default();
+        lines.line(&format!("{index}"), format_args!("{id}: {outcome} ({code}), retry {retry}{output}"));
+    }
+}
+
 /// What came after the settlement. It changes nothing, and somebody has to know.
 fn late(said: Outcome, settled: Outcome) -> String {
     if said == settled {
@@ -90,6 +106,11 @@ fn asked(lines: &mut Lines, state: &State) {
     lines.line("at", rfc3339(accepted.at));
     lines.line("input", accepted.input);
     lines.some("call key", accepted.call_key.map(|digest| format!("given, {digest}")));
+    if let Some(continues) = &accepted.continues {
+        lines.line("children of", continues.parent);
+        let count = continues.unknown.len();
+        lines.some("", (count > 0).then(|| format!("{count} of them unknown there")));
+    }
 }
 
 fn binding(lines: &mut Lines, state: &State) {
@@ -183,6 +204,10 @@ fn ended(lines: &mut Lines, end: &AttemptEnd, contract: Option<&Contract>) {
     lines.line("outcome", format_args!("{}{code}, {}", end.outcome, end.source));
     if end.above_ceiling {
         lines.line("held back", "the connector claimed more than the transport proved");
+    }
+    if end.unmatched_children > 0 {
+        let count = end.unmatched_children;
+        lines.line("not sent", format_args!("the connector spoke of {count} children that were not"));
     }
     lines.some("connector", end.connector_fault.as_deref().map(visible::text));
     lines.some("followed to", end.redirected.as_ref());

@@ -51,7 +51,9 @@ pub(crate) fn text(recorded: &[Recorded]) -> String {
 fn details(event: &Event) -> String {
     match event {
         Event::ActionAccepted(accepted) => {
-            format!("{} by {}", accepted.operation, visible::text(&accepted.principal))
+            let parent = accepted.continues.as_ref().map(|continues| continues.parent);
+            let parent = parent.map(|parent| format!(", children of {parent}")).unwrap_or_default();
+            format!("{} by {}{parent}", accepted.operation, visible::text(&accepted.principal))
         }
         Event::PreflightValidated(binding) => {
             let contract = &binding.contract;
@@ -77,7 +79,11 @@ fn details(event: &Event) -> String {
         | Event::RemoteResponseStarted { generation }
         | Event::RemoteResponseComplete { generation } => format!("attempt {generation}"),
         Event::AttemptEnded(end) => ended(end),
-        Event::ChildSettled(child) => format!("child {}: {}", child.index, child.outcome),
+        Event::ChildSettled(child) => {
+            let code = child.code.map(|code| format!(" {code}")).unwrap_or_default();
+            let id = visible::text(child.id.as_str());
+            format!("child {} ({id}): {}{code}, {}", child.index, child.outcome, child.source)
+        }
         Event::JobAccepted { id } => visible::text(id),
         Event::OutcomeSettled(settlement) => settled(settlement),
         Event::ResultCommitted(result) => stored(result),

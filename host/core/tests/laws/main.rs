@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod attestations;
+mod batches;
 mod classify;
 mod codes;
 mod common;

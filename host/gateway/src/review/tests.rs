@@ -138,6 +138,24 @@ fn contracts_in_sentences() {
 }
 
 #[test]
+fn a_batch_is_told_with_what_may_be_sent_again() {
+    let check = |mode: BatchMode, place: KeyPlace, alone: bool, own_keys: bool| {
+        let mut contract = manifest().operations.swap_remove(0).contract;
+        if let Repeat::Keyed(keyed) = &mut contract.repeat {
+            keyed.place = place.clone();
+        }
+        contract.batch = Some(Batch { items: "/items".into(), child_id: "/id".into(), mode, max: 5 });
+        let all = words::promises(&contract).join("\n");
+        assert_eq!(all.contains("a retry sends those alone"), alone, "{all}");
+        assert_eq!(all.contains("a key of its own"), own_keys, "{all}");
+    };
+    let header = || KeyPlace::Header("x-key".into());
+    check(BatchMode::Independent, KeyPlace::Connector, true, true);
+    check(BatchMode::Independent, header(), true, false);
+    check(BatchMode::Atomic, KeyPlace::Connector, false, false);
+}
+
+#[test]
 fn a_script_is_shown_once_and_whole() {
     let script = (0..400).map(|n| format!("echo {n}\n")).collect::<String>() + "rm\u{1b} -rf \"$HOME\"";
     let template =

@@ -15,7 +15,7 @@ pub(super) fn promises(contract: &Contract) -> Vec<String> {
         }
     };
     promises.extend(before_work(contract));
-    promises.extend(contract.batch.as_ref().map(batch));
+    promises.extend(contract.batch.as_ref().map(|batch| self::batch(batch, &contract.repeat)));
     if let Some(job) = &contract.job_operation {
         promises.push(format!("May start work that goes on at the remote; `{job}` follows it."));
     }
@@ -109,12 +109,19 @@ fn reconcile(reconcile: Option<Reconcile>) -> String {
     format!("The host can ask the remote what happened, {who}; {absence}.")
 }
 
-fn batch(batch: &Batch) -> String {
+fn batch(batch: &Batch, repeat: &Repeat) -> String {
     let fate = match batch.mode {
-        BatchMode::Independent => "each with a fate of its own",
+        BatchMode::Independent => {
+            "each with a fate of its own; a retry sends those alone that may be sent again"
+        }
         BatchMode::Atomic => "which stand or fall together",
     };
-    format!("Carries up to {} children, {fate}.", batch.max)
+    let own_keys = match (batch.mode, repeat) {
+        (BatchMode::Independent, Repeat::Keyed(keyed)) => keyed.place == KeyPlace::Connector,
+        (BatchMode::Atomic | BatchMode::Independent, _) => false,
+    };
+    let keys = if own_keys { " The remote is said to know each child by a key of its own." } else { "" };
+    format!("Carries up to {} children, {fate}.{keys}", batch.max)
 }
 
 /// A number of seconds in the largest unit that it fills without remainder.

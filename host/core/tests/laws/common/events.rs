@@ -1,8 +1,8 @@
 //! Events of every kind that could happen to a state, and some that can't.
 
 use super::values::{
-    LEASE_END, START, accepted, binding, complete, contract, credential, digest, dispatch, end, name, output,
-    query, settlement, setup, stop,
+    LEASE_END, START, accepted, binding, child_id, complete, contract, credential, digest, dispatch, end,
+    name, output, query, settlement, setup, stop,
 };
 use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Phase, Repeat, Source};
@@ -87,8 +87,29 @@ pub(crate) fn of_kind(kind: EventKind, state: &State) -> Vec<(&'static str, Even
             ]
         }
         EventKind::ChildSettled => {
-            let child = ChildFacts { index: 0, id: "a".to_owned(), outcome: Committed, code: None };
-            plain(Event::ChildSettled(child))
+            let of = |source, outcome, code| {
+                let (index, id) = (0, child_id("a"));
+                let (repairable, output) = (false, None);
+                Event::ChildSettled(ChildFacts {
+                    index,
+                    id,
+                    generation,
+                    outcome,
+                    code,
+                    source,
+                    repairable,
+                    output,
+                })
+            };
+            let refused = Some(Code::RateLimited);
+            vec![
+                ("committed, answer", of(Source::RemoteResponse, Committed, None)),
+                ("rejected, answer", of(Source::RemoteResponse, Rejected, refused)),
+                ("unknown, answer", of(Source::RemoteResponse, Unknown, Some(Code::OutcomeUnknown))),
+                ("committed, query", of(Source::RemoteQuery, Committed, None)),
+                ("rejected, query", of(Source::RemoteQuery, Rejected, Some(Code::ConfirmedAbsent))),
+                ("committed, person", of(Source::OperatorAttested, Committed, None)),
+            ]
         }
         EventKind::JobAccepted => plain(Event::JobAccepted { id: "job-1".to_owned() }),
         EventKind::OutcomeSettled => vec![

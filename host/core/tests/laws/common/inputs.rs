@@ -2,12 +2,13 @@
 
 use super::history::{Way, fold, reach};
 use super::values::{
-    KEY_END, START, accepted, binding, complete, credential, digest, elsewhere, evidence, exec, key_use,
-    lost, peer, query, reason, setup, stop,
+    KEY_END, START, accepted, binding, child_id, complete, credential, digest, elsewhere, evidence, exec,
+    key_use, lost, peer, query, reason, setup, stop,
 };
 use super::walk::{Pick, any_result};
 use proofport_core::attestation::AttestedOutcome;
-use proofport_core::classify::{Reading, judge};
+use proofport_core::batch::{Answer, Held, Said, judge};
+use proofport_core::classify::Reading;
 use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Phase, Reason, Repeat, Source};
 use proofport_core::decide::{Input, Judged, Readiness, decide};
@@ -18,7 +19,8 @@ use proofport_core::manifest::Contract;
 use proofport_core::ssh::{SshEvidence, StreamSeen};
 use proofport_core::state::{Standing, State};
 use proofport_core::time::UnixMillis;
-use proofport_core::verdict::Verdict;
+use proofport_core::verdict::{ChildVerdict, Verdict};
+use serde_json::json;
 
 /// Inputs in the order of their kinds; a kind of input that is missing here does not compile.
 pub(crate) const fn place(input: &Input) -> usize {
@@ -54,6 +56,31 @@ fn verdict(outcome: Outcome, success: bool, reason: Reason) -> Reading {
     })
 }
 
+/// What could be said of the children a, b and c, and of strangers.
+fn said(salt: usize) -> Vec<Said> {
+    let one = |n: usize| {
+        let of_child = salt / [3, 17, 71, 301][n];
+        let index = if of_child.is_multiple_of(11) { 7 } else { n % 3 };
+        let (outcome, success, reason) = [
+            (Outcome::Committed, true, Reason::Done),
+            (Outcome::Rejected, false, Reason::RateLimited),
+            (Outcome::Unknown, false, Reason::Unreadable),
+            (Outcome::Committed, false, Reason::RemoteFailed),
+        ][of_child % 4];
+        let verdict = ChildVerdict {
+            index: u32::try_from(index).unwrap(),
+            id: ["a", "b", "c"][n % 3].to_owned(),
+            outcome,
+            success,
+            reason,
+            output: None,
+        };
+        let usable = of_child.is_multiple_of(3);
+        Said { verdict, output: if usable { Held::Usable(json!({"n": n})) } else { Held::Nothing } }
+    };
+    (0..salt % 5).map(one).collect()
+}
+
 /// Judgements of all sorts: by the core's own tables from what was seen, and odd ones.
 fn judged(terms: &Contract, salt: usize) -> Judged {
     let status = [200, 202, 404, 409, 429, 500, 503, 307][salt % 8];
@@ -71,7 +98,9 @@ fn judged(terms: &Contract, salt: usize) -> Judged {
         _ => complete(status),
     };
     let evidence = Evidence::from(evidence);
-    let mut judgement = judge(&evidence, terms, reading, None);
+    let bound: Vec<_> = terms.batch.iter().flat_map(|_| ["a", "b", "c"].map(child_id)).collect();
+    let answer = Answer { bound: &bound, evidence: &evidence, contract: terms, asked_delay: None };
+    let mut judgement = judge(answer, reading, said(salt));
     if (salt / 192).is_multiple_of(8) {
         judgement.source = Source::ALL[salt / 1536 % Source::ALL.len()];
         judgement.code = Code::ALL.get(salt / 8192 % (Code::ALL.len() + 1)).copied();

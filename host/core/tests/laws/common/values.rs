@@ -1,6 +1,7 @@
 //! Plain values.
 
 use proofport_core::attestation::AttestedReason;
+use proofport_core::batch::ChildId;
 use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
 use proofport_core::contract::{
@@ -14,7 +15,7 @@ use proofport_core::event::{
 use proofport_core::evidence::{Cause, Completion, Hop, HttpEvidence, PeerIdentity, SetupAttempt};
 use proofport_core::exchange::SshExit;
 use proofport_core::id::{IdempotencyKey, Name, OperationName, RequestId};
-use proofport_core::manifest::{Contract, Reconcile};
+use proofport_core::manifest::{Batch, BatchMode, Contract, Reconcile};
 use proofport_core::origin::Origin;
 use proofport_core::ssh::{SshEvidence, StreamSeen};
 use proofport_core::time::UnixMillis;
@@ -71,10 +72,23 @@ pub(crate) fn accepted() -> Event {
         input: digest(1),
         call_key: None,
         at: START,
+        continues: None,
     }))
 }
 
+/// A contract whose requests carry up to three children.
+pub(crate) fn batch(mode: BatchMode, contract: Contract) -> Contract {
+    let batch = Batch { items: "/items".to_owned(), child_id: "/id".to_owned(), mode, max: 3 };
+    Contract { batch: Some(batch), ..contract }
+}
+
+pub(crate) fn child_id(text: &str) -> ChildId {
+    ChildId::parse(text).unwrap()
+}
+
+/// A batch is bound to three children.
 pub(crate) fn binding(contract: Contract) -> Binding {
+    let children = contract.batch.iter().flat_map(|_| ["a", "b", "c"].map(child_id)).collect();
     Binding {
         intent: digest(2),
         connector: digest(3),
@@ -84,6 +98,7 @@ pub(crate) fn binding(contract: Contract) -> Binding {
         contract,
         redirect_origins: vec![elsewhere()],
         ssh_hosts: Vec::new(),
+        children,
         retries: None,
         ways: None,
     }
@@ -204,6 +219,7 @@ pub(crate) fn end(generation: u32, outcome: Outcome) -> AttemptEnd {
         above_ceiling: false,
         connector_fault: None,
         redirected: None,
+        unmatched_children: 0,
         retry_after_seconds: None,
     }
 }

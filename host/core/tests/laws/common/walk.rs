@@ -3,14 +3,14 @@
 use super::events;
 use super::history::{Way, fold, reach};
 use super::values::{
-    KEY_END, LEASE_END, START, contract, dispatch, end, evidence, key_use, keyed, output, query,
-    reconcilable, settlement, stop, stored_output,
+    KEY_END, LEASE_END, START, batch, child_id, contract, dispatch, end, evidence, key_use, keyed, output,
+    query, reconcilable, settlement, stop, stored_output,
 };
 use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Phase, Repeat, Source};
-use proofport_core::event::{AttemptEnd, Dispatch, Event, QueryPurpose, ResultFacts, Settlement};
+use proofport_core::event::{AttemptEnd, ChildFacts, Dispatch, Event, QueryPurpose, ResultFacts, Settlement};
 use proofport_core::evidence::{Completion, HttpEvidence};
-use proofport_core::manifest::Contract;
+use proofport_core::manifest::{BatchMode, Contract};
 use proofport_core::state::{Standing, State};
 use proofport_core::time::UnixMillis;
 use proptest::prelude::{Strategy, any, prop};
@@ -37,7 +37,7 @@ pub(crate) fn picks(most: usize) -> impl Strategy<Value = Vec<Pick>> {
 }
 
 pub(crate) fn contracts() -> impl Strategy<Value = Contract> {
-    (any::<bool>(), 0..4_u8, any::<bool>()).prop_map(|(read, repeat, reconciles)| {
+    (any::<bool>(), 0..4_u8, any::<bool>(), 0..4_u8).prop_map(|(read, repeat, reconciles, carries)| {
         let repeat = match repeat {
             0 => Repeat::None,
             1 => Repeat::Idempotent,
@@ -45,7 +45,12 @@ pub(crate) fn contracts() -> impl Strategy<Value = Contract> {
             _ => keyed(),
         };
         let contract = contract(if read { Effect::Read } else { Effect::Write }, repeat);
-        if reconciles { reconcilable(contract) } else { contract }
+        let contract = if reconciles { reconcilable(contract) } else { contract };
+        match carries {
+            0 if !read => batch(BatchMode::Atomic, contract),
+            1 if !read => batch(BatchMode::Independent, contract),
+            _ => contract,
+        }
     })
 }
 
@@ -108,6 +113,17 @@ pub(crate) fn candidates(state: &State, salt: u64) -> Vec<Event> {
         at: salt.of(&[START, LEASE_END, KEY_END, UnixMillis(u64::MAX)]),
         ..dispatch(generation, &terms)
     };
+    let index = salt.below(4);
+    let odd_child = ChildFacts {
+        index: u32::try_from(index).unwrap(),
+        id: child_id(["a", "b", "c", "a"][index]),
+        generation: salt.of(&[0, generation, generation + 1]),
+        outcome: salt.of(Outcome::ALL),
+        code: any_code(salt),
+        source: salt.of(Source::ALL),
+        repairable: salt.below(2) == 0,
+        output: None,
+    };
     let odd_settlement = Settlement {
         code: any_code(salt),
         repairable: salt.below(2) == 0,
@@ -119,6 +135,7 @@ pub(crate) fn candidates(state: &State, salt: u64) -> Vec<Event> {
         Event::QueryExchanged(query(purpose, any_evidence(salt))),
         Event::AttemptEnded(AttemptEnd { evidence: any_evidence(salt).into(), ..odd_end }),
         Event::DispatchStarted(odd_dispatch),
+        Event::ChildSettled(odd_child),
         Event::OutcomeSettled(odd_settlement),
         Event::ResultCommitted(any_result(salt.below(5))),
         Event::Stopped(stop(salt.of(Phase::ALL), salt.of(Code::ALL))),

@@ -6,6 +6,7 @@ use super::schema::{self, SchemaError};
 use super::{header, is_plain_text};
 use crate::fault::{Breach, FieldPlace, ManifestProblem};
 use crate::world::proofport::connector::types as wit;
+use proofport_core::batch::MOST_CHILDREN;
 use proofport_core::contract::{Effect, KeyPlace, KeyedContract, Repeat};
 use proofport_core::exchange::host_owns_header;
 use proofport_core::id::Name;
@@ -42,6 +43,12 @@ pub(super) fn operation(operation: wit::Operation) -> Result<Operation, Breach> 
     if let Some(pointer) = failure_schema.as_ref().and_then(schema::open_text) {
         return Err(ManifestProblem::FreeText { operation: name, pointer }.into());
     }
+    let child_output_schema = operation
+        .batch
+        .as_ref()
+        .and_then(|batch| batch.child_output_schema.as_deref())
+        .map(|text| schema::object(text, &name, FieldPlace::ChildOutputSchema))
+        .transpose()?;
     let contract = Contract {
         effect: match operation.effect {
             wit::Effect::Read => Effect::Read,
@@ -53,7 +60,7 @@ pub(super) fn operation(operation: wit::Operation) -> Result<Operation, Breach> 
             absence_settles_after_seconds: reconcile.absence_settles_after_seconds,
             automatic: reconcile.automatic,
         }),
-        batch: operation.batch.map(|batch| self::batch(batch, &name)).transpose()?,
+        batch: operation.batch.as_ref().map(|batch| self::batch(batch, &name)).transpose()?,
         job_operation: operation.job_operation.as_deref().map(self::name).transpose()?,
         completion_marker: marker(operation.completion_marker, &name)?,
         stop_grace_seconds: operation.stop.map(|stop| grace(stop, &name)).transpose()?,
@@ -67,6 +74,7 @@ pub(super) fn operation(operation: wit::Operation) -> Result<Operation, Breach> 
         input_schema,
         output_schema,
         failure_schema,
+        child_output_schema,
         kept_headers: kept_headers(&operation.kept_headers, &name)?,
         stores_content: operation.stores_content,
         raw_commands: operation.raw_commands,
@@ -118,13 +126,14 @@ fn statuses(statuses: Vec<u16>, owner: &Name) -> Result<Vec<u16>, ManifestProble
     }
 }
 
-fn batch(batch: wit::BatchContract, owner: &Name) -> Result<Batch, ManifestProblem> {
-    if batch.max == 0 || !is_pointer(&batch.items) || !is_pointer(&batch.child_id) {
+fn batch(batch: &wit::BatchContract, owner: &Name) -> Result<Batch, ManifestProblem> {
+    let bounded = (1..=MOST_CHILDREN).contains(&batch.max);
+    if !bounded || !is_pointer(&batch.items) || !is_pointer(&batch.child_id) {
         return Err(ManifestProblem::Batch(owner.clone()));
     }
     Ok(Batch {
-        items: batch.items,
-        child_id: batch.child_id,
+        items: batch.items.clone(),
+        child_id: batch.child_id.clone(),
         mode: match batch.mode {
             wit::BatchMode::Independent => BatchMode::Independent,
             wit::BatchMode::Atomic => BatchMode::Atomic,

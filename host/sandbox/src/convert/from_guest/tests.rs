@@ -398,18 +398,6 @@ fn manifests_are_held_against_the_rules() {
     check(|m| m.operations[0].job_operation = Some("act".to_owned()), P::JobOperation(act()));
     check(|m| m.operations[0].job_operation = Some("gone".to_owned()), P::JobOperation(act()));
     check(|m| m.operations[0].completion_marker = Some("a\nb".to_owned()), P::CompletionMarker(act()));
-    let batch = |items: &str, max: u32| {
-        let batch = wit::BatchContract {
-            items: items.to_owned(),
-            child_id: "/id".to_owned(),
-            mode: wit::BatchMode::Atomic,
-            max,
-        };
-        read_manifest(|m| m.operations[0].batch = Some(batch))
-    };
-    assert!(batch("/items", 1).is_ok());
-    assert_eq!(batch("items", 1).unwrap_err(), Breach::InvalidManifest(P::Batch(act())));
-    assert_eq!(batch("/items", 0).unwrap_err(), Breach::InvalidManifest(P::Batch(act())));
     for (method, path) in [("post", "/x"), ("POST", "x"), ("POST", "/x?y"), ("POST", "/{}y"), ("TRACE", "/")]
     {
         let template = wit::HttpQueryTemplate { method: method.to_owned(), path: path.to_owned() };
@@ -419,4 +407,40 @@ fn manifests_are_held_against_the_rules() {
     check(|m| m.query_templates = vec![wit::QueryTemplate::Ssh(vec!["{}".to_owned()])], P::QueryTemplate);
     let broken = read_manifest(|m| m.operations[0].output_schema = "{".to_owned());
     assert_eq!(broken.unwrap_err(), Breach::InvalidJson(FieldPlace::OutputSchema));
+}
+
+#[test]
+fn batches_are_held_against_the_rules() {
+    use ManifestProblem as P;
+    let act = || Name::parse("act").unwrap();
+    let object = r#"{"type":"object"}"#;
+    let check = |(items, child_id, max, schema): (&str, &str, u32, Option<&str>),
+                 expected: Option<Breach>| {
+        let batch = wit::BatchContract {
+            items: items.to_owned(),
+            child_id: child_id.to_owned(),
+            mode: wit::BatchMode::Atomic,
+            max,
+            child_output_schema: schema.map(str::to_owned),
+        };
+        let read = read_manifest(|m| m.operations[0].batch = Some(batch));
+        let got = read.as_ref().map(|manifest| {
+            let operation = &manifest.operations[0];
+            assert_eq!(operation.child_output_schema.is_some(), schema.is_some());
+            operation.contract.batch.as_ref().unwrap().max
+        });
+        assert_eq!(got, expected.as_ref().map_or(Ok(max), Err), "{items} {child_id} {max}");
+    };
+    let batch = || Some(Breach::InvalidManifest(P::Batch(act())));
+    check(("/items", "/id", 1, None), None);
+    check(("/items", "/id", 1000, Some(object)), None);
+    check(("", "", 1, None), None);
+    check(("items", "/id", 1, None), batch());
+    check(("/items", "id", 1, None), batch());
+    check(("/items", "/id", 0, None), batch());
+    check(("/items", "/id", 1001, None), batch());
+    let place = FieldPlace::ChildOutputSchema;
+    let root = Breach::InvalidManifest(P::SchemaRoot(act(), place));
+    check(("/items", "/id", 1, Some(r#"{"type":"string"}"#)), Some(root));
+    check(("/items", "/id", 1, Some("{")), Some(Breach::InvalidJson(place)));
 }
