@@ -21,6 +21,7 @@ fn ended() -> Event {
         above_ceiling: false,
         connector_fault: None,
         redirected: None,
+        unmatched_children: 0,
         retry_after_seconds: None,
     })
 }
