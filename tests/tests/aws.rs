@@ -21,11 +21,11 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The answer is lost, and what the request did stays done.
-const ANSWER: Cut = Cut { sending: false, after: 0, how: How::Reset };
+/// The answer is lost after its first byte, and what the request did stays done.
+const ANSWER: Cut = Cut { sending: false, after: 1, how: How::Reset };
 
-/// The request is lost.
-const REQUEST: Cut = Cut { sending: true, after: 0, how: How::Reset };
+/// The request is lost after its first byte.
+const REQUEST: Cut = Cut { sending: true, after: 1, how: How::Reset };
 
 struct Site {
     moto: Moto,
@@ -40,7 +40,7 @@ async fn site(service: &str, config: impl Fn(&Moto) -> String, more: &str) -> Si
     let origin = format!("http://127.0.0.1:{}", cutter.port());
     let toml = format!(
         "[connections.c]\nconnector = \"DIGEST\"\norigins = [\"{origin}\"]\naddresses = [\"127.0.0.1\"]\n\
-         [connections.c.limits]\nsetup_attempts = 1\nidle_seconds = 0\n{more}\n\
+         repeating_hops = \"none\"\n[connections.c.limits]\nsetup_attempts = 1\nidle_seconds = 0\n{more}\n\
          [connections.c.config.{service}]\n{}\n\
          [connections.c.credentials.access_key]\nsecret = \"key\"\nmode = \"aws_sigv4\"\n\
          access_key_id = \"AKIDEXAMPLE\"\nregion = \"us-east-1\"\nservice = \"{service}\"\n",
