@@ -66,6 +66,10 @@ impl Broker {
     /// same input but for the other children, linked to this one. Whoever asks again meets the invocation
     /// that carries them already, with `repeated: true`.
     ///
+    /// No command offers this: a call that was made anew of the whole batch meanwhile is not seen, a child
+    /// that is repeated has the reference of its new call, and neither the machine behind an SSH host nor a
+    /// redirect that was followed is looked at. Whoever calls it has to know that none of these matters.
+    ///
     /// # Errors
     /// When nothing may be sent. Nothing was, then.
     pub async fn retry_batch(&self, id: &RequestId, caller: &Caller) -> Result<Delivery, RetryBatchError> {

@@ -329,7 +329,10 @@ fn found_atomic(whole: Judgement, word: (Outcome, bool), matched: Vec<Match>) ->
 }
 
 fn found_independent(state: &State, whole: Judgement, success: bool, matched: Vec<Match>) -> Judgement {
-    let absent = whole.outcome == Outcome::Rejected && matched.iter().all(|m| matches!(m, Match::Missing));
+    // What is settled was there: that nothing is found of it now says nothing of its children.
+    let absent = state.settled.is_none()
+        && whole.outcome == Outcome::Rejected
+        && matched.iter().all(|m| matches!(m, Match::Missing));
     let mut children = Vec::new();
     let mut outcomes = Vec::with_capacity(matched.len());
     for (index, said) in (0..).zip(matched) {

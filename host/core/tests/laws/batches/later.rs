@@ -56,6 +56,22 @@ fn reconcile(state: &mut State, word: Claim, said: Vec<Said>) -> Vec<EventKind> 
     take(state, Input::Reconciled(Box::new(Judged { judgement, evidence, result: output() })))
 }
 
+/// A batch that was carried out and not read, or that a person says was carried out: that nothing is found of
+/// it is no word on any child.
+#[test]
+fn absence_of_a_settled_batch_says_nothing_of_its_children() {
+    let terms = reconcilable(independent(Repeat::None));
+    let unread = answered(&terms, complete(200), Reading::Faulted("trap".to_owned()), vec![]);
+    let mut attested = answered(&terms, lost(), Reading::None, vec![]);
+    let outcome = AttestedOutcome::Committed;
+    take(&mut attested, Input::Attested { outcome, reason: reason() });
+    for mut state in [unread, attested] {
+        assert_eq!((state.outcome(), outcomes(&state)), (Committed, vec![Unknown; 3]));
+        reconcile(&mut state, ABSENT, vec![]);
+        assert_eq!((state.outcome(), outcomes(&state)), (Committed, vec![Unknown; 3]));
+    }
+}
+
 #[test]
 fn a_query_settles_the_unknown_children_of_a_settled_batch() {
     let check = |word: Claim, said: Vec<Said>, expected: [Outcome; 3], told: usize| {
