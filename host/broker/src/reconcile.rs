@@ -106,7 +106,8 @@ impl Inner {
         }
         let open = state.outcome() == Outcome::Unknown || state.has_unknown_child();
         // A person's word is no reason not to ask; what is found then stands beside it.
-        if !(open && state.dispatched()) && !state.is_attested() {
+        let may_be_asked = (open && state.dispatched()) || state.is_attested();
+        if !may_be_asked {
             return Err(ReconcileError::NotUnknown(state.outcome()));
         }
         let binding = state.binding.as_ref().ok_or(ReconcileError::RecordMissing)?;

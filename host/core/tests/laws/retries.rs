@@ -2,7 +2,8 @@
 
 use crate::common::history::{Way, fold, reach};
 use crate::common::values::{
-    KEY_END, START, accepted, binding, contract, credential, digest, dispatch, end, key_use, keyed, peer,
+    KEY_END, START, accepted, binding, complete, contract, credential, digest, dispatch, elsewhere, end,
+    key_use, keyed, peer,
 };
 use crate::common::walk::{contracts, picks, walk};
 use proofport_core::contract::{Effect, Outcome, Repeat, Retry, RetryOwner};
@@ -170,6 +171,42 @@ fn a_schedule_that_nothing_permits_is_refused() {
     check(Repeat::Conditional, 2, START, contradiction);
 }
 
+/// Another origin knows nothing of an attempt that may have been carried out, whatever key it had.
+#[test]
+fn no_redirect_is_followed_over_an_unknown() {
+    let check = |repeat: Repeat, first: Option<Outcome>, followed: bool| {
+        let terms = contract(Effect::Write, repeat);
+        let mut state = begun(&terms, Some(BUDGET));
+        if let Some(first) = first {
+            attempt(&mut state, &terms, first, None, START);
+        }
+        let key = matches!(terms.repeat, Repeat::Keyed(_)).then(|| key_use(8, KEY_END));
+        let ready = Readiness { request: digest(9), peer: peer(), key, lease_millis: 1000, follows: None };
+        take(&mut state, Input::Ready(Box::new(ready)), START);
+        let generation = state.lease.unwrap().generation;
+        for event in [Event::RequestSent { generation }, Event::RemoteResponseComplete { generation }] {
+            state.apply(&event).unwrap();
+        }
+        let (evidence, to) = (Box::new(complete(307)), elsewhere());
+        take(&mut state, Input::Redirected { evidence, to }, START);
+        let key = state.attempts[0].dispatch.key.clone();
+        let there = Readiness {
+            request: digest(9),
+            peer: peer(),
+            key,
+            lease_millis: 1000,
+            follows: Some(elsewhere()),
+        };
+        let decided = decide(&state, Input::Ready(Box::new(there)), START).map(drop);
+        let refused = Err(IllegalEvent::Contradiction(EventKind::DispatchStarted));
+        assert_eq!(decided, if followed { Ok(()) } else { refused }, "{:?} {first:?}", terms.repeat);
+    };
+    for repeat in [Repeat::Idempotent, keyed()] {
+        check(repeat.clone(), None, true);
+        check(repeat, Some(Outcome::Unknown), false);
+    }
+}
+
 #[test]
 fn nothing_else_than_an_unknown_write_is_repeated() {
     let check = |standing: Standing, way: Way, expected: Leave| {
@@ -193,7 +230,7 @@ fn nothing_else_than_an_unknown_write_is_repeated() {
         let terms = contract(Effect::Write, Repeat::Idempotent);
         let mut state = unknown(Repeat::Idempotent, Some(BUDGET), None);
         let mut sent_on = dispatch(1, &terms);
-        sent_on.follows = Some(crate::common::values::elsewhere());
+        sent_on.follows = Some(elsewhere());
         state.attempts[0].dispatch = sent_on;
         state
     };
