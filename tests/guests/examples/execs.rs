@@ -39,7 +39,7 @@ impl Connector for Execs {
             .slot(Slot::new("login", "The account.", &modes))
             .operation(anything(Operation::write("exec", Repeat::None)))
             .operation(anything(Operation::write("raw", Repeat::None)).raw_commands())
-            .operation(anything(Operation::write("stoppable", Repeat::None)).stop(1))
+            .operation(anything(Operation::write("stoppable", Repeat::None)).stop(5))
             .operation(anything(Operation::write("stored", Repeat::None)).stores_content())
             .operation(anything(Operation::read("look")))
             .ssh_query(LOOK.query_template("at", &[Script::any()]))
