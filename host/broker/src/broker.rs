@@ -174,6 +174,10 @@ impl Broker {
             };
             let now = inner.now();
             let events = decide(&state, Input::Recovered, now).map_err(history)?;
+            if events.is_empty() {
+                // It was settled while its next attempt was announced: there is nothing to say.
+                continue;
+            }
             let batch = Batch {
                 invocation: Some(id),
                 at: now,
