@@ -2,6 +2,7 @@
 
 use crate::cancel::Interest;
 use crate::connection::Connection;
+use crate::driver::{Agenda, add};
 use crate::host::{Clock, Entropy};
 use crate::intent::{Caller, IntentKeys};
 use crate::prepared::Prepared;
@@ -65,6 +66,8 @@ pub(crate) struct Inner {
     asked: Notify,
     /// Who waits for what.
     pub(crate) interest: Interest,
+    /// What the host does by itself, and when.
+    pub(crate) agenda: Agenda,
 }
 
 /// The one loop that meets core, journal, vault, egress and sandbox. Cheap to clone.
@@ -125,70 +128,9 @@ impl Delivery {
     }
 }
 
-/// The broker can't begin.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The journal can't be read or written.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The journal holds a history that can't have happened.
-    #[error("the record of {id} can't have happened: {source}")]
-    History {
-        /// Whose.
-        id: RequestId,
-        /// Why.
-        source: IllegalEvent,
-    },
-}
-
 impl Broker {
-    /// Begins: whatever was dispatched and has no end is now unknown. Nothing is sent.
-    ///
-    /// # Errors
-    /// When the journal can't be read or written, or holds what can't have happened.
-    pub async fn start(parts: Parts) -> Result<Self, StartError> {
-        let Parts { journal, vault, egress, ssh_egress, connections, clock, entropy, probe } = parts;
-        let inner = Arc::new(Inner {
-            journal,
-            vault,
-            egress,
-            ssh_egress,
-            connections,
-            clock,
-            entropy,
-            probe,
-            prepared: Prepared::default(),
-            under_way: Mutex::new(HashMap::new()),
-            asking: Mutex::new(HashSet::new()),
-            asked: Notify::new(),
-            interest: Interest::default(),
-        });
-        for id in inner.journal.open_invocations()? {
-            let history = |source| StartError::History { id, source };
-            let Some(state) = inner.state(&id).map_err(|error| match error {
-                ReadError::Journal(error) => StartError::Journal(error),
-                ReadError::History(error) => history(error),
-            })?
-            else {
-                continue;
-            };
-            let now = inner.now();
-            let events = decide(&state, Input::Recovered, now).map_err(history)?;
-            if events.is_empty() {
-                // It was settled while its next attempt was announced: there is nothing to say.
-                continue;
-            }
-            let batch = Batch {
-                invocation: Some(id),
-                at: now,
-                events,
-                bodies: Vec::new(),
-                intents: Vec::new(),
-                open: Some(false),
-            };
-            inner.journal.append(batch).await?;
-        }
-        Ok(Self { inner })
+    pub(crate) const fn of(inner: Arc<Inner>) -> Self {
+        Self { inner }
     }
 
     /// Carries out a call, or answers with the first call of the same intent. The work goes on when
@@ -258,6 +200,26 @@ pub enum ReadError {
 }
 
 impl Inner {
+    pub(crate) fn of(parts: Parts) -> Arc<Self> {
+        let Parts { journal, vault, egress, ssh_egress, connections, clock, entropy, probe } = parts;
+        Arc::new(Self {
+            journal,
+            vault,
+            egress,
+            ssh_egress,
+            connections,
+            clock,
+            entropy,
+            probe,
+            prepared: Prepared::default(),
+            under_way: Mutex::new(HashMap::new()),
+            asking: Mutex::new(HashSet::new()),
+            asked: Notify::new(),
+            interest: Interest::default(),
+            agenda: Agenda::default(),
+        })
+    }
+
     /// Now, and never before anything that is recorded.
     pub(crate) fn now(&self) -> UnixMillis {
         self.clock.now().max(self.journal.high_water())
@@ -444,21 +406,11 @@ impl Inner {
         let Some(mut state) = durable else { return self.refusal(Code::Internal, Some(operation)) };
         let id = state.accepted.request_id;
         let now = self.now();
-        if let Ok(events) = decide(&state, Input::Recovered, now)
-            && !events.is_empty()
-        {
-            let applied = events.iter().all(|event| state.apply(event).is_ok());
-            let batch = Batch {
-                invocation: Some(id),
-                at: now,
-                events,
-                bodies: Vec::new(),
-                intents: Vec::new(),
-                open: Some(false),
-            };
-            if applied && self.append(batch).await.is_err() {
-                tracing::error!(%id, "the end of a failed invocation could not be recorded");
-            }
+        let mut events = Vec::new();
+        let decided = add(&mut state, &mut events, Input::Recovered, now)
+            .and_then(|()| self.add_next_move(&mut state, &mut events, now));
+        if decided.is_ok() && !events.is_empty() && self.record(&state, events, now).await.is_err() {
+            tracing::error!(%id, "the end of a failed invocation could not be recorded");
         }
         Delivery {
             envelope: Envelope::internal(&state, now),

@@ -61,6 +61,8 @@ pub struct Declaration {
     pub repeat_none: bool,
     /// How often the host repeats an effect by itself, where the contract permits it.
     pub retries: Option<RetryBudget>,
+    /// How often the host asks by itself what became of an effect, where the operation declares that it may.
+    pub reconciliations: Option<RetryBudget>,
     /// Its limits.
     pub limits: Limits,
 }

@@ -14,7 +14,8 @@ use proofport_core::event::{QueryPurpose, StopDetail};
 use proofport_core::evidence::{Cause, PeerIdentity};
 use proofport_core::exchange::{Request, Send};
 use proofport_core::id::RequestId;
-use proofport_core::retry::{self, Leave, Plan, permitted, plan};
+use proofport_core::inquiry::after_an_end;
+use proofport_core::retry::{self, Leave, permitted};
 use proofport_core::state::{Standing, State};
 use proofport_core::time::UnixMillis;
 use proofport_core::verdict::Step;
@@ -91,13 +92,18 @@ impl Broker {
     /// When nothing may be sent. Nothing was, then.
     pub async fn retry(&self, id: &RequestId) -> Result<Delivery, RetryError> {
         // The broker owns the work: whoever asked may go.
-        let task = tokio::spawn(Arc::clone(self.inner()).retry(*id));
+        let task = tokio::spawn(Arc::clone(self.inner()).send_again(*id, true));
         task.await.unwrap_or_else(|_| Err(RetryError::Internal("it panicked".to_owned())))
     }
 }
 
 impl Inner {
-    async fn retry(self: Arc<Self>, id: RequestId) -> Result<Delivery, RetryError> {
+    /// Sends an effect again: by an operator's word, or as the host announced it.
+    pub(crate) async fn send_again(
+        self: Arc<Self>,
+        id: RequestId,
+        by_operator: bool,
+    ) -> Result<Delivery, RetryError> {
         if self.is_locked() {
             return Err(RetryError::VaultLocked);
         }
@@ -107,7 +113,9 @@ impl Inner {
         }
         let state = self.state(&id)?.ok_or(RetryError::NoSuchInvocation)?;
         let now = self.now();
-        permitted(&state, now).map_err(RetryError::NotPermitted)?;
+        if by_operator {
+            permitted(&state, now).map_err(RetryError::NotPermitted)?;
+        }
         if state.queries.iter().any(|query| query.purpose == QueryPurpose::Prepare) {
             return Err(RetryError::Prepared);
         }
@@ -142,8 +150,11 @@ impl Inner {
         // What was learnt of the attempts before stays.
         run.scratch.protected = protected;
         run.scratch.claim = Some(claim);
-        run.scratch.by_operator = true;
-        run.learn(Input::Repeat(now))?;
+        run.scratch.by_operator = by_operator;
+        run.scratch.rests = by_operator;
+        if by_operator {
+            run.learn(Input::Repeat(now))?;
+        }
         let newest = run.newest();
         // A task of its own: a panic in it must not take with it what is proved.
         let finished = match tokio::spawn(run.drive()).await {
@@ -204,21 +215,19 @@ impl Run {
     /// What the host does by itself about an attempt that ended without a settlement, put on record with its
     /// end.
     pub(crate) fn schedule(&mut self) -> Result<(), RunError> {
-        if self.state.standing != Standing::Ended || self.state.retry_at.is_some() {
+        if self.state.standing != Standing::Ended
+            || self.state.retry_at.is_some()
+            || self.state.ask_at.is_some()
+        {
             return Ok(());
         }
-        // Without randomness everybody waits for as long as they may.
-        let roll =
-            self.inner.entropy.bytes().map_or(u16::MAX, |bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
-        match plan(&self.state, self.inner.now(), roll) {
-            Plan::Repeat { at } => {
+        let now = self.inner.now();
+        match after_an_end(&self.state, now, now, self.inner.roll()) {
+            Some(input) => {
                 self.scratch.by_operator = false;
-                self.learn(Input::Repeat(at))
+                self.learn(input)
             }
-            Plan::Leave(leave) => {
-                tracing::debug!(id = %self.state.accepted.request_id, %leave, "the host repeats nothing");
-                Ok(())
-            }
+            None => Ok(()),
         }
     }
 

@@ -84,6 +84,8 @@ impl Run {
             idempotency_key: key.clone(),
             accepted_at: self.state.accepted.at,
         });
+        let asks = contract.reconcile.is_some_and(|terms| terms.automatic);
+        let reconciliations = connection.reconciliations.filter(|_| asks);
         self.scratch.key = key;
         self.scratch.contract = Some(contract.clone());
         self.scratch.protected.connector =
@@ -116,6 +118,7 @@ impl Run {
                     ssh_hosts: connection.ssh_hosts().to_vec(),
                     children,
                     retries: connection.retries,
+                    reconciliations,
                     ways: Some(connection.ways()),
                 }))
             }

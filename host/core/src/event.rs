@@ -61,6 +61,8 @@ closed_enum! {
         ResultDelivered = "RESULT_DELIVERED",
         /// See [`Event::RetryScheduled`].
         RetryScheduled = "RETRY_SCHEDULED",
+        /// See [`Event::ReconcileScheduled`].
+        ReconcileScheduled = "RECONCILE_SCHEDULED",
         /// See [`Event::EvidenceAttached`].
         EvidenceAttached = "EVIDENCE_ATTACHED",
         /// See [`HostEvent::SessionDecided`].
@@ -157,6 +159,13 @@ pub enum Event {
         /// Not before this.
         at: UnixMillis,
     },
+    /// The host will ask the remote by itself what became of the effect, or asks no more.
+    ReconcileScheduled {
+        /// How often it has asked by itself.
+        asked: u32,
+        /// Not before this; none: it has asked as often as it does.
+        at: Option<UnixMillis>,
+    },
     /// Evidence that came too late to decide, or from elsewhere.
     EvidenceAttached {
         /// Where it came from.
@@ -235,6 +244,7 @@ impl Event {
             Self::ResultCommitted(_) => EventKind::ResultCommitted,
             Self::ResultDelivered => EventKind::ResultDelivered,
             Self::RetryScheduled { .. } => EventKind::RetryScheduled,
+            Self::ReconcileScheduled { .. } => EventKind::ReconcileScheduled,
             Self::EvidenceAttached { .. } => EventKind::EvidenceAttached,
             Self::Host(host) => host.kind(),
         }
@@ -323,6 +333,9 @@ pub struct Binding {
     /// How often the host may repeat the effect by itself; none: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<RetryBudget>,
+    /// How often the host may ask by itself what became of the effect; none: only when it is asked to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reconciliations: Option<RetryBudget>,
     /// Digest of how its requests get there: the credentials' modes and places, proxy and jump host. None in
     /// records from before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]

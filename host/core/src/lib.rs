@@ -29,6 +29,7 @@ pub mod event;
 pub mod evidence;
 pub mod exchange;
 pub mod id;
+pub mod inquiry;
 pub mod manifest;
 pub mod origin;
 pub mod project;

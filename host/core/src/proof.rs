@@ -10,6 +10,7 @@ use crate::event::{
     Stop,
 };
 use crate::evidence::Evidence;
+use crate::inquiry;
 use crate::retry;
 use crate::ssh::SshRow;
 use crate::state::{IllegalEvent, Standing, State};
@@ -27,6 +28,7 @@ impl State {
             Event::DispatchStarted(dispatch) => self.check_dispatch(dispatch),
             Event::AttemptEnded(end) => self.check_end(end),
             Event::RetryScheduled { generation, at } => self.check_schedule(*generation, *at),
+            Event::ReconcileScheduled { asked, .. } => self.check_question(*asked),
             Event::Stopped(stop) if !self.may_stop(stop) => Err(IllegalEvent::Contradiction(kind)),
             Event::OutcomeSettled(settlement) if !self.is_proof(settlement) => {
                 Err(IllegalEvent::Contradiction(kind))
@@ -97,6 +99,16 @@ impl State {
             Ok(())
         } else {
             Err(IllegalEvent::Contradiction(kind))
+        }
+    }
+
+    /// The host asks by itself only where the operation declares it and nothing is known, and each time counts.
+    fn check_question(&self, asked: u32) -> Result<(), IllegalEvent> {
+        let counted = asked == self.asked || asked == self.asked.saturating_add(1);
+        if counted && inquiry::may_ask(self) {
+            Ok(())
+        } else {
+            Err(IllegalEvent::Contradiction(EventKind::ReconcileScheduled))
         }
     }
 

@@ -222,6 +222,29 @@ pub(super) async fn retry(app: &App, id: RequestId) -> anyhow::Result<u8> {
     Ok(deliver(app, host, delivery))
 }
 
+pub(super) async fn wait(app: &App, id: RequestId) -> anyhow::Result<u8> {
+    let host = match host_of(app, id).await? {
+        Ok(host) => host,
+        Err(status) => return Ok(status),
+    };
+    let mut interrupts = signal(SignalKind::interrupt()).context("interrupts can't be listened for")?;
+    let (broker, caller) = (host.broker(), operator());
+    let waited = tokio::select! {
+        biased;
+        delivery = broker.wait(&id, &caller) => Some(delivery),
+        _ = interrupts.recv() => None,
+    };
+    let delivery = match waited {
+        Some(delivery) => delivery,
+        None => {
+            app.out.remark("Left. What is under way is waited for; the rest stays announced.");
+            broker.stop().await;
+            broker.result(&id, &caller)
+        }
+    };
+    Ok(deliver(app, host, delivery))
+}
+
 pub(super) async fn reconcile(app: &App, id: RequestId) -> anyhow::Result<u8> {
     let host = match host_of(app, id).await? {
         Ok(host) => host,

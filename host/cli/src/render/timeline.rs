@@ -90,6 +90,10 @@ fn details(event: &Event) -> String {
         Event::RetryScheduled { generation, at } => {
             format!("attempt {generation}, not before {}", rfc3339(*at))
         }
+        Event::ReconcileScheduled { asked, at: Some(at) } => {
+            format!("question {}, not before {}", asked.saturating_add(1), rfc3339(*at))
+        }
+        Event::ReconcileScheduled { asked, at: None } => format!("asked {asked} times, and no more"),
         Event::EvidenceAttached { source, source_sequence, outcome } => match source {
             Source::RemoteQuery => format!("{outcome}, {source} {source_sequence}"),
             Source::TransportObserved | Source::RemoteResponse | Source::OperatorAttested => {

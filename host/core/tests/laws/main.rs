@@ -11,6 +11,7 @@ mod common;
 mod copies;
 mod envelope;
 mod execs;
+mod inquiries;
 mod later_attempts;
 mod properties;
 mod retries;

@@ -66,6 +66,9 @@ pub struct ConnectionConfig {
     pub limits: Limits,
     /// How often the host repeats an effect by itself where the contract permits it; none: never.
     pub retries: Option<At<RetryBudget>>,
+    /// How often the host asks by itself what became of an effect, where the operation declares that it may;
+    /// none: only when it is asked to.
+    pub reconciliations: Option<RetryBudget>,
 }
 
 impl ConnectionConfig {
@@ -133,7 +136,7 @@ pub enum TrustError {
     Invalid(#[from] InvalidTrust),
 }
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "connector",
     "origins",
     "ssh",
@@ -150,6 +153,7 @@ const KEYS: [&str; 16] = [
     "credentials",
     "limits",
     "retries",
+    "reconciliations",
 ];
 
 /// Reads one connection; none if something that it can't be without is wrong.
@@ -203,7 +207,11 @@ pub(super) fn read<'a>(
     let bounds = reader.field(section, "limits").and_then(|field| reader.section(&field));
     let limits = bounds.map(|bounds| limits::read(reader, &bounds)).unwrap_or_default();
     let retries = reader.field(section, "retries").and_then(|field| reader.section(&field));
-    let retries = retries.map(|section| retries::read(reader, &section));
+    let retries = retries.map(|section| retries::read(reader, &section, retries::REPEATS));
+    let questions = reader.field(section, "reconciliations").and_then(|field| reader.section(&field));
+    let questions = questions.map(|section| retries::read(reader, &section, retries::QUESTIONS).value);
+    let questions = questions.unwrap_or(retries::QUESTIONS.defaults);
+    let reconciliations = (questions.attempts > 0).then_some(questions);
     let (name, place) = (name.clone(), section.place);
     let (connector, origins) = (connector?, origins?);
     if declared.is_some() && ssh.is_none() {
@@ -228,6 +236,7 @@ pub(super) fn read<'a>(
         credentials,
         limits,
         retries,
+        reconciliations,
     })
 }
 

@@ -126,6 +126,11 @@ pub(crate) fn of_kind(kind: EventKind, state: &State) -> Vec<(&'static str, Even
         EventKind::RetryScheduled => {
             plain(Event::RetryScheduled { generation: state.next_generation(), at: START })
         }
+        EventKind::ReconcileScheduled => vec![
+            ("next", Event::ReconcileScheduled { asked: state.asked + 1, at: Some(START) }),
+            ("last", Event::ReconcileScheduled { asked: state.asked + 1, at: None }),
+            ("skipped", Event::ReconcileScheduled { asked: state.asked + 2, at: Some(START) }),
+        ],
         EventKind::EvidenceAttached => {
             let attached =
                 |source| Event::EvidenceAttached { source, source_sequence: 1, outcome: Committed };

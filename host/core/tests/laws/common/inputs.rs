@@ -41,6 +41,7 @@ pub(crate) const fn place(input: &Input) -> usize {
         Input::Recovered => 13,
         Input::Redirected { .. } => 14,
         Input::Repeat(_) => 15,
+        Input::Ask { .. } => 16,
     }
 }
 
@@ -152,6 +153,10 @@ pub(crate) fn inputs(terms: &Contract, salt: usize) -> Vec<Input> {
         Input::Recovered,
         Input::Redirected { evidence: Box::new(complete(307)), to: elsewhere() },
         Input::Repeat([START, KEY_END, UnixMillis(u64::MAX)][salt % 3]),
+        Input::Ask {
+            asked: u32::try_from(salt % 3).unwrap(),
+            at: (!salt.is_multiple_of(4)).then_some(START),
+        },
     ]
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn contract(effect: Effect, repeat: Repeat) -> Contract {
 }
 
 pub(crate) fn reconcilable(contract: Contract) -> Contract {
-    let reconcile = Reconcile { absence_settles_after_seconds: Some(60), automatic: false };
+    let reconcile = Reconcile { absence_settles_after_seconds: Some(60), automatic: true };
     Contract { reconcile: Some(reconcile), ..contract }
 }
 
@@ -100,6 +100,7 @@ pub(crate) fn binding(contract: Contract) -> Binding {
         ssh_hosts: Vec::new(),
         children,
         retries: None,
+        reconciliations: None,
         ways: None,
     }
 }
