@@ -117,6 +117,7 @@ pub const fn scenario(kind: EventKind) -> Option<Scenario> {
         | EventKind::ChildSettled
         | EventKind::RetryScheduled
         | EventKind::ReconcileScheduled
+        | EventKind::JobFollowed
         | EventKind::EvidenceAttached => None,
         // Facts about the host are no part of a call.
         EventKind::SessionDecided

@@ -94,7 +94,7 @@ pub struct Delivery {
     /// The answer.
     pub envelope: Envelope,
     /// The record that it was made of; none where nothing was taken on.
-    state: Option<Box<State>>,
+    pub(crate) state: Option<Box<State>>,
     inner: Arc<Inner>,
 }
 
@@ -308,14 +308,16 @@ impl Inner {
     }
 
     async fn call(self: Arc<Self>, request: CallRequest) -> Delivery {
-        self.carry_out(request, None).await
+        self.carry_out(request, None, None).await
     }
 
-    /// Carries out a call. `link`: it sends children of a batch once more, and is found again by this.
+    /// Carries out a call. `link`: it sends children of a batch once more, and is found again by this. `follows`:
+    /// it looks at the job that this one submitted.
     pub(crate) async fn carry_out(
         self: Arc<Self>,
         request: CallRequest,
         link: Option<(Continues, Digest)>,
+        follows: Option<RequestId>,
     ) -> Delivery {
         let (continues, link) = link.map(|(continues, link)| (Box::new(continues), link)).unzip();
         // The first gate, before anything is said about what exists.
@@ -368,6 +370,7 @@ impl Inner {
             call_key: request.call_key.as_deref().map(|key| Digest::of_bytes(key.as_bytes())),
             at: self.now(),
             continues,
+            follows,
         };
         let begun = Run::begin(Arc::clone(&self), connection, accepted, value, canonical, publish);
         let finished = match begun {

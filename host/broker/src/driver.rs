@@ -2,6 +2,7 @@
 //! questions that are announced in their records, at their time, and nothing else.
 
 use crate::broker::{Broker, Delivery, Inner, ReadError};
+use crate::follow::FollowError;
 use crate::intent::Caller;
 use crate::refuse;
 use crate::retry::RetryError;
@@ -23,6 +24,9 @@ const AT_ONCE: usize = 16;
 
 /// How long it waits where the vault is locked or somebody else is at it, in milliseconds.
 const A_WHILE: u64 = 1000;
+
+/// The session of the looks that the host takes by itself.
+const OF_THE_HOST: &str = "the host's own";
 
 /// When which invocation is looked after. What is forgotten here is in the journal.
 #[derive(Default)]
@@ -193,6 +197,7 @@ impl Inner {
         let done = match next {
             Move::Repeat { .. } => self.repeat(id).await,
             Move::Ask { .. } => self.ask(id).await,
+            Move::Look { .. } => self.look(&state).await,
         };
         match done {
             Ok(true) => {}
@@ -256,6 +261,19 @@ impl Inner {
         add(&mut state, &mut events, next, now)?;
         self.record(&state, events, now).await?;
         Ok(true)
+    }
+
+    /// Looks at a submitted job as it was announced. False: not now.
+    async fn look(self: &Arc<Self>, state: &State) -> Result<bool, ChoreError> {
+        let id = state.accepted.request_id;
+        let caller = Caller { principal: state.accepted.principal.clone(), session: OF_THE_HOST.to_owned() };
+        match Arc::clone(self).follow(id, caller).await {
+            Ok(_) | Err(FollowError::NoSuchInvocation | FollowError::NoJob) => Ok(true),
+            Err(FollowError::UnderWay | FollowError::VaultLocked | FollowError::Internal) => Ok(false),
+            Err(FollowError::Read(error)) => Err(error.into()),
+            Err(FollowError::Journal(error)) => Err(error.into()),
+            Err(FollowError::Illegal(error)) => Err(error.into()),
+        }
     }
 
     /// Puts these events on record, which are applied, and on the agenda what they announce.

@@ -15,6 +15,7 @@ use proofport_core::evidence::{Cause, PeerIdentity};
 use proofport_core::exchange::{Request, Send};
 use proofport_core::id::RequestId;
 use proofport_core::inquiry::after_an_end;
+use proofport_core::job::after_submitting;
 use proofport_core::retry::{self, Leave, permitted};
 use proofport_core::state::{Standing, State};
 use proofport_core::time::UnixMillis;
@@ -212,9 +213,13 @@ impl Run {
         self.scratch.effect = Some(send);
     }
 
-    /// What the host does by itself about an attempt that ended without a settlement, put on record with its
-    /// end.
+    /// What the host does by itself about an attempt that ended without a settlement, or about a job that it
+    /// submitted, put on record with its end.
     pub(crate) fn schedule(&mut self) -> Result<(), RunError> {
+        if self.state.standing == Standing::Stored {
+            let next = after_submitting(&self.state, self.inner.now(), self.inner.roll());
+            return next.map_or(Ok(()), |input| self.learn(input));
+        }
         if self.state.standing != Standing::Ended
             || self.state.retry_at.is_some()
             || self.state.ask_at.is_some()

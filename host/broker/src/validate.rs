@@ -86,6 +86,7 @@ impl Run {
         });
         let asks = contract.reconcile.is_some_and(|terms| terms.automatic);
         let reconciliations = connection.reconciliations.filter(|_| asks);
+        let following = connection.following.filter(|_| contract.job_operation.is_some());
         self.scratch.key = key;
         self.scratch.contract = Some(contract.clone());
         self.scratch.protected.connector =
@@ -119,6 +120,7 @@ impl Run {
                     children,
                     retries: connection.retries,
                     reconciliations,
+                    following,
                     ways: Some(connection.ways()),
                 }))
             }

@@ -138,6 +138,8 @@ pub(crate) enum InHome {
     /// Look after an unknown call as the host does by itself, until its move is somebody else's
     #[command(after_help = WAIT_HELP)]
     Wait(Act),
+    /// Look at the job that a call submitted; the look is a call of its own
+    Follow(Act),
     /// Send an unknown call's effect once more, where its contract makes that harmless, for operators
     Retry(Act),
     /// List the calls whose outcome is unknown and what can be done about each, for operators

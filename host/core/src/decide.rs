@@ -14,6 +14,7 @@ use crate::event::{
 };
 use crate::evidence::{Cause, Evidence, HttpEvidence, PeerIdentity, SetupAttempt};
 use crate::inquiry::announced;
+use crate::job::Following;
 use crate::origin::Origin;
 use crate::project::last_boundary;
 use crate::state::{IllegalEvent, Standing, State};
@@ -65,6 +66,8 @@ pub enum Input {
         /// Not before this; none: it asks no more.
         at: Option<UnixMillis>,
     },
+    /// The job was looked at, or will be.
+    Followed(Following),
     /// The caller lost interest.
     Cancelled,
     /// The caller's protocol confirmed a complete handoff.
@@ -132,6 +135,7 @@ pub fn propose(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
         Input::Attested { outcome, reason } => attested(outcome, reason),
         Input::Repeat(at) => vec![Event::RetryScheduled { generation: state.next_generation(), at }],
         Input::Ask { asked, at } => vec![Event::ReconcileScheduled { asked, at }],
+        Input::Followed(following) => vec![Event::JobFollowed(following)],
         // Losing interest in what is over already is no event.
         Input::Cancelled => match state.standing {
             Standing::Accepted

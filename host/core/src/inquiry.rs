@@ -4,6 +4,7 @@
 
 use crate::contract::{Effect, Outcome};
 use crate::decide::Input;
+use crate::job::submitted;
 use crate::retry::{Plan, plan};
 use crate::state::{Standing, State};
 use crate::time::UnixMillis;
@@ -22,6 +23,11 @@ pub enum Move {
         /// Not before this.
         at: UnixMillis,
     },
+    /// It looks at the job that was submitted.
+    Look {
+        /// Not before this.
+        at: UnixMillis,
+    },
 }
 
 impl Move {
@@ -29,7 +35,7 @@ impl Move {
     #[must_use]
     pub const fn at(self) -> UnixMillis {
         match self {
-            Self::Repeat { at } | Self::Ask { at } => at,
+            Self::Repeat { at } | Self::Ask { at } | Self::Look { at } => at,
         }
     }
 }
@@ -40,7 +46,9 @@ pub fn announced(state: &State) -> Option<Move> {
     let unknown =
         state.standing == Standing::Ended && state.settled.is_none() && state.outcome() == Outcome::Unknown;
     let repeat = state.retry_at.map(|at| Move::Repeat { at });
-    repeat.or(state.ask_at.map(|at| Move::Ask { at })).filter(|_| unknown)
+    let about_an_unknown = repeat.or(state.ask_at.map(|at| Move::Ask { at })).filter(|_| unknown);
+    let look = || state.following.at.map(|at| Move::Look { at }).filter(|_| submitted(state).is_some());
+    about_an_unknown.or_else(look)
 }
 
 /// What is put on record with an attempt's end: the host repeats the effect within its budget, or else asks

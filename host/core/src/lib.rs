@@ -30,6 +30,7 @@ pub mod evidence;
 pub mod exchange;
 pub mod id;
 pub mod inquiry;
+pub mod job;
 pub mod manifest;
 pub mod origin;
 pub mod project;

@@ -80,7 +80,11 @@ pub fn project(state: &State, now: UnixMillis) -> Projection {
         | Retry::Reconcile
         | Retry::FetchResult => action,
     };
-    let due = announced(state).map(Move::at);
+    let due = match announced(state) {
+        Some(Move::Repeat { at } | Move::Ask { at }) => Some(at),
+        // A job that goes on is no trouble of the call that submitted it.
+        Some(Move::Look { .. }) | None => None,
+    };
     let retry_owner = match due {
         Some(_) => RetryOwner::Host,
         None => owner(retry, read, outcome, action),

@@ -11,6 +11,7 @@ use crate::event::{
 };
 use crate::evidence::Evidence;
 use crate::inquiry;
+use crate::job::{Following, submitted};
 use crate::retry;
 use crate::ssh::SshRow;
 use crate::state::{IllegalEvent, Standing, State};
@@ -29,6 +30,7 @@ impl State {
             Event::AttemptEnded(end) => self.check_end(end),
             Event::RetryScheduled { generation, at } => self.check_schedule(*generation, *at),
             Event::ReconcileScheduled { asked, .. } => self.check_question(*asked),
+            Event::JobFollowed(following) => self.check_look(following),
             Event::Stopped(stop) if !self.may_stop(stop) => Err(IllegalEvent::Contradiction(kind)),
             Event::OutcomeSettled(settlement) if !self.is_proof(settlement) => {
                 Err(IllegalEvent::Contradiction(kind))
@@ -109,6 +111,18 @@ impl State {
             Ok(())
         } else {
             Err(IllegalEvent::Contradiction(EventKind::ReconcileScheduled))
+        }
+    }
+
+    /// A job is followed where one was submitted, and each look counts and has an invocation of its own.
+    fn check_look(&self, following: &Following) -> Result<(), IllegalEvent> {
+        let before = self.following;
+        let announced = following.looks == before.looks && following.by == before.by;
+        let looked = following.looks == before.looks.saturating_add(1);
+        if (announced || looked) && submitted(self).is_some() {
+            Ok(())
+        } else {
+            Err(IllegalEvent::Contradiction(EventKind::JobFollowed))
         }
     }
 

@@ -8,13 +8,13 @@ use crate::state::{Standing, State};
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
-/// How often, and for how long, the host does something about one effect by itself: repeats it, or asks what
-/// became of it. The admin's word; it is bound to an invocation when that begins, so that a restart resets
+/// How often, and for how long, the host does something about one effect by itself: repeats it, asks what
+/// became of it, or looks at the job that it submitted. The admin's word; it is bound to an invocation when that begins, so that a restart resets
 /// none of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetryBudget {
     /// Of repeats: attempts of one invocation, the first and those that never reached their dispatch
-    /// included. Of questions: how many.
+    /// included. Of questions and looks: how many.
     pub attempts: u32,
     /// For how long after the acceptance another one may begin, in seconds.
     pub total_seconds: u32,

@@ -8,6 +8,7 @@ use crate::event::{
     ResultFacts, Settlement, Stop,
 };
 use crate::evidence::{Cause, Evidence, HttpEvidence, SetupAttempt};
+use crate::job::Following;
 use crate::ssh::SshEvidence;
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -117,6 +118,8 @@ pub struct State {
     pub asked: u32,
     /// When it asks next.
     pub ask_at: Option<UnixMillis>,
+    /// How the job that it submitted is followed.
+    pub following: Following,
 }
 
 /// An event that can't happen now. The journal is refused rather than believed.
@@ -172,6 +175,7 @@ impl State {
             retry_at: None,
             asked: 0,
             ask_at: None,
+            following: Following::default(),
         })
     }
 
@@ -308,6 +312,7 @@ impl State {
             EventKind::OutcomeSettled => from(&[Authorized, Ended], Settled),
             EventKind::ResultCommitted => from(&[Settled], Stored),
             EventKind::ResultDelivered => from(&[Stored, Delivered], Delivered),
+            EventKind::JobFollowed => from(&[Stored, Delivered], here),
             EventKind::RetryScheduled | EventKind::ReconcileScheduled => from(&[Ended], Ended),
             EventKind::EvidenceAttached => from(&[Ended, Settled, Stored, Delivered], here),
             EventKind::SessionDecided
@@ -368,6 +373,7 @@ impl State {
                 self.asked = *asked;
                 self.ask_at = *at;
             }
+            Event::JobFollowed(following) => self.following = *following,
             Event::EvidenceAttached { outcome, .. } => self.attached.push(*outcome),
             Event::ActionAccepted(_)
             | Event::ApprovalRequested { .. }

@@ -129,6 +129,7 @@ pub fn leaves_unsettled(events: &[Event]) -> Option<bool> {
         | Event::ResultDelivered
         | Event::RetryScheduled { .. }
         | Event::ReconcileScheduled { .. }
+        | Event::JobFollowed(_)
         | Event::EvidenceAttached { .. }
         | Event::Host(_) => None,
     };

@@ -148,7 +148,8 @@ impl Operation {
         self
     }
 
-    /// The operation that follows a job which this one submits.
+    /// The operation that follows a job which this one submits: a read, whose input has the job's id in `job`,
+    /// and which answers with [`Verdict::accepted`](crate::Verdict::accepted) while the job goes on.
     #[must_use]
     pub fn job_operation(mut self, name: &str) -> Self {
         self.job_operation = Some(name.to_owned());

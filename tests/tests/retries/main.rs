@@ -8,6 +8,7 @@
 )]
 
 mod budget;
+mod jobs;
 mod operator;
 mod questions;
 mod returning;

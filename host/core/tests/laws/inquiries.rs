@@ -170,7 +170,7 @@ proptest! {
                         let next = after_asking(&state, START, now, roll);
                         take(&mut state, next, now);
                     }
-                    Some(Move::Repeat { .. }) | None => return,
+                    Some(Move::Repeat { .. } | Move::Look { .. }) | None => return,
                 }
             }
             panic!("it asks for ever");

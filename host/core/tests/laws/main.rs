@@ -12,6 +12,7 @@ mod copies;
 mod envelope;
 mod execs;
 mod inquiries;
+mod jobs;
 mod later_attempts;
 mod properties;
 mod retries;

@@ -69,6 +69,8 @@ pub struct ConnectionConfig {
     /// How often the host asks by itself what became of an effect, where the operation declares that it may;
     /// none: only when it is asked to.
     pub reconciliations: Option<RetryBudget>,
+    /// How often the host looks by itself at a job that was submitted; none: only when it is asked to.
+    pub following: Option<At<RetryBudget>>,
 }
 
 impl ConnectionConfig {
@@ -136,7 +138,7 @@ pub enum TrustError {
     Invalid(#[from] InvalidTrust),
 }
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "connector",
     "origins",
     "ssh",
@@ -154,6 +156,7 @@ const KEYS: [&str; 17] = [
     "limits",
     "retries",
     "reconciliations",
+    "following",
 ];
 
 /// Reads one connection; none if something that it can't be without is wrong.
@@ -208,6 +211,8 @@ pub(super) fn read<'a>(
     let limits = bounds.map(|bounds| limits::read(reader, &bounds)).unwrap_or_default();
     let retries = reader.field(section, "retries").and_then(|field| reader.section(&field));
     let retries = retries.map(|section| retries::read(reader, &section, retries::REPEATS));
+    let following = reader.field(section, "following").and_then(|field| reader.section(&field));
+    let following = following.map(|section| retries::read(reader, &section, retries::LOOKS));
     let questions = reader.field(section, "reconciliations").and_then(|field| reader.section(&field));
     let questions = questions.map(|section| retries::read(reader, &section, retries::QUESTIONS).value);
     let questions = questions.unwrap_or(retries::QUESTIONS.defaults);
@@ -237,6 +242,7 @@ pub(super) fn read<'a>(
         limits,
         retries,
         reconciliations,
+        following,
     })
 }
 

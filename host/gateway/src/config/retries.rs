@@ -1,4 +1,5 @@
-//! How often the host repeats an effect by itself, and how often it asks what became of one.
+//! How often the host repeats an effect by itself, how often it asks what became of one, and how
+//! often it looks at a job that was submitted.
 
 use super::problem::{At, Place};
 use super::reader::{Reader, Section};
@@ -38,6 +39,18 @@ pub(super) const QUESTIONS: Terms = Terms {
         total_seconds: 3600,
         first_delay_millis: 2000,
         longest_delay_millis: 300_000,
+    },
+};
+
+/// Looks at a job. Unless set: 100 within an hour, after at most 1, 2, 4 seconds and so on, never more than 60.
+pub(super) const LOOKS: Terms = Terms {
+    attempts: 1..=1000,
+    total_seconds: 1..=7 * 24 * 3600,
+    defaults: RetryBudget {
+        attempts: 100,
+        total_seconds: 3600,
+        first_delay_millis: 1000,
+        longest_delay_millis: 60_000,
     },
 };
 

@@ -15,6 +15,7 @@ use proofport_core::decide::{Input, Judged, Readiness, decide};
 use proofport_core::event::{Event, QueryPurpose};
 use proofport_core::evidence::{Cause, Evidence};
 use proofport_core::exchange::SshExit;
+use proofport_core::job::Following;
 use proofport_core::manifest::Contract;
 use proofport_core::ssh::{SshEvidence, StreamSeen};
 use proofport_core::state::{Standing, State};
@@ -42,6 +43,7 @@ pub(crate) const fn place(input: &Input) -> usize {
         Input::Redirected { .. } => 14,
         Input::Repeat(_) => 15,
         Input::Ask { .. } => 16,
+        Input::Followed(_) => 17,
     }
 }
 
@@ -157,6 +159,11 @@ pub(crate) fn inputs(terms: &Contract, salt: usize) -> Vec<Input> {
             asked: u32::try_from(salt % 3).unwrap(),
             at: (!salt.is_multiple_of(4)).then_some(START),
         },
+        Input::Followed(Following {
+            looks: u32::try_from(salt % 3).unwrap(),
+            by: None,
+            at: (!salt.is_multiple_of(4)).then_some(START),
+        }),
     ]
 }
 

@@ -73,6 +73,7 @@ pub(crate) fn accepted() -> Event {
         call_key: None,
         at: START,
         continues: None,
+        follows: None,
     }))
 }
 
@@ -101,6 +102,7 @@ pub(crate) fn binding(contract: Contract) -> Binding {
         children,
         retries: None,
         reconciliations: None,
+        following: None,
         ways: None,
     }
 }
