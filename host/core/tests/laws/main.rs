@@ -3,6 +3,7 @@
 // Helpers outside of `#[test]` functions say what they expect by panicking, too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod aggregation;
 mod attestations;
 mod batches;
 mod classify;
@@ -11,6 +12,7 @@ mod common;
 mod copies;
 mod envelope;
 mod execs;
+mod late;
 mod later_attempts;
 mod properties;
 mod retries;
