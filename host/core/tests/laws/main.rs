@@ -12,6 +12,7 @@ mod common;
 mod copies;
 mod envelope;
 mod execs;
+mod keyed_answers;
 mod late;
 mod later_attempts;
 mod properties;
