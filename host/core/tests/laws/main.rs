@@ -10,6 +10,7 @@ mod classify;
 mod codes;
 mod common;
 mod copies;
+mod durable;
 mod envelope;
 mod execs;
 mod keyed_answers;
