@@ -10,6 +10,7 @@ use proofport_core::code::Code;
 use proofport_core::contract::{KeyPlace, Outcome, Repeat, Role};
 use proofport_core::decide::Input;
 use proofport_core::diagnostic::Protected;
+use proofport_core::digest::Digest;
 use proofport_core::event::{QueryPurpose, StopDetail};
 use proofport_core::evidence::{Cause, PeerIdentity};
 use proofport_core::exchange::{Request, Send};
@@ -70,6 +71,7 @@ const fn words(leave: Leave) -> &'static str {
         }
         Leave::Redirected => "it was sent on to another origin; reconcile it, or attest",
         Leave::KeyExpires => "the remote may have forgotten its idempotency key; reconcile it, or attest",
+        Leave::OtherBytes => "what would be sent is not what was sent first; reconcile it, or attest",
         Leave::NoBudget | Leave::AttemptsSpent | Leave::TimeSpent => "its budget is spent",
     }
 }
@@ -283,15 +285,18 @@ impl Run {
         None
     }
 
-    /// The last look before a repeat: it may have become too late while the connection was made, and over SSH
-    /// only the machine that had the command before may have it again.
-    pub(crate) fn refuse_repeat(&self, peer: &PeerIdentity) -> Option<Input> {
+    /// The last look before a repeat: it may have become too late while the connection was made; what is stored
+    /// may not be what was sent; and over SSH only the machine that had the command before may have it again.
+    pub(crate) fn refuse_repeat(&self, peer: &PeerIdentity, request: &Digest) -> Option<Input> {
         let first = self.state.attempts.first()?;
         if self.state.outcome() != Outcome::Unknown {
             return None;
         }
         if retry::still(&self.state, self.inner.now(), !self.scratch.by_operator).is_err() {
             return Some(too_late());
+        }
+        if let Err(code) = retry::is_same_effect(&self.state, request, self.scratch.key.as_ref()) {
+            return Some(refuse::refused(code, StopDetail::None));
         }
         let exec = matches!(self.scratch.effect.as_ref().map(|send| &send.request), Some(Request::Ssh(_)));
         let refused =

@@ -305,9 +305,8 @@ fn judged_effect(state: &State, judged: Judged) -> Vec<Event> {
     if let Some(id) = &judgement.job {
         events.push(Event::JobAccepted { id: id.clone() });
     }
-    let earlier = state.attempts.iter().filter(|a| a.end.is_some()).map(crate::state::Attempt::outcome);
-    let outcome = Outcome::aggregate(earlier.chain(state.taken_over()).chain([judgement.outcome]));
-    // An earlier unknown stays unknown under a later refusal (law 3).
+    let outcome = state.proved_with(judgement.outcome, evidence.replayed());
+    // An earlier unknown stays unknown under a later refusal that is not the first one's answer (law 3).
     if outcome.is_settled() && outcome == judgement.outcome {
         events.push(Event::OutcomeSettled(settlement(&judgement, Some(&evidence))));
         events.push(Event::ResultCommitted(result));

@@ -8,6 +8,7 @@
 //! [`decide`](mod@decide) says which events an input causes, [`due`](mod@due) says what is to be carried
 //! out next, and [`project`](mod@project) says what may be claimed.
 
+mod attempts;
 mod closed;
 mod proof;
 

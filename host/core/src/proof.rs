@@ -213,7 +213,8 @@ impl State {
         };
         // An attempt's end is what its own exchange showed; queries and people settle beside it.
         let own = matches!(end.source, Source::RemoteResponse | Source::TransportObserved);
-        if !proved || !own || !agrees(end.code, end.outcome) {
+        let firsts = !end.evidence.replayed() || self.may_answer_as_the_first(end);
+        if !proved || !own || !firsts || !agrees(end.code, end.outcome) {
             return Err(IllegalEvent::Contradiction(kind));
         }
         match self.active() {

@@ -3,7 +3,10 @@
 //! of the die. Nothing else permits a second dispatch.
 
 use crate::closed::closed_enum;
+use crate::code::Code;
 use crate::contract::{Effect, Outcome, Repeat};
+use crate::digest::Digest;
+use crate::id::IdempotencyKey;
 use crate::state::{Standing, State};
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -52,6 +55,8 @@ closed_enum! {
         Redirected = "redirected",
         /// The remote may have forgotten the idempotency key by then.
         KeyExpires = "key_expires",
+        /// What would be sent is not what was sent first.
+        OtherBytes = "other_bytes",
         /// The connection lets the host repeat nothing.
         NoBudget = "no_budget",
         /// As many attempts were made as the budget has.
@@ -105,6 +110,30 @@ pub fn still(state: &State, now: UnixMillis, by_host: bool) -> Result<(), Leave>
     }
 }
 
+/// Whether what would be sent over an unknown is what was sent first: the same bytes under the same key (laws
+/// 6 and 8). A key is no licence for other bytes: the remote would refuse them, or answer for the first ones.
+///
+/// # Errors
+/// The code with which it is refused before it gets a lease.
+pub fn is_same_effect(state: &State, request: &Digest, key: Option<&IdempotencyKey>) -> Result<(), Code> {
+    let Some(first) = state.attempts.first().map(|attempt| &attempt.dispatch) else { return Ok(()) };
+    let same_key = first.key.as_ref().map(|known| &known.key) == key;
+    if first.request == *request && same_key {
+        return Ok(());
+    }
+    Err(match state.binding.as_ref().map(|binding| &binding.contract.repeat) {
+        Some(Repeat::Keyed(_)) => Code::IdempotencyMismatch,
+        Some(Repeat::None | Repeat::Idempotent | Repeat::Conditional) | None => Code::FingerprintMismatch,
+    })
+}
+
+/// Whether the newest attempt was refused because its bytes are others, which they will be again.
+fn was_other(state: &State) -> bool {
+    let newest = state.lease.map(|lease| lease.generation);
+    let unsent = state.unsent.last().filter(|end| Some(end.generation) == newest);
+    matches!(unsent.and_then(|end| end.code), Some(Code::IdempotencyMismatch | Code::FingerprintMismatch))
+}
+
 /// What the host does by itself about an attempt that ended. `roll` spreads the delays of many callers: the
 /// whole range of it is from half the delay to all of it.
 #[must_use]
@@ -122,6 +151,9 @@ fn next(state: &State, now: UnixMillis, roll: u16) -> Result<UnixMillis, Leave> 
     }
     if state.cancel_requested {
         return Err(Leave::Cancelled);
+    }
+    if was_other(state) {
+        return Err(Leave::OtherBytes);
     }
     let budget = state.binding.as_ref().and_then(|binding| binding.retries).ok_or(Leave::NoBudget)?;
     let made = state.attempts.len() + state.unsent.len();

@@ -224,10 +224,7 @@ impl State {
                 OutcomeRule::Is(outcome) => outcome,
                 OutcomeRule::AsProved | OutcomeRule::Nothing => Outcome::NotAttempted,
             },
-            (None, None) => {
-                let before = self.taken_over().filter(|_| self.dispatched());
-                Outcome::aggregate(self.attempts.iter().map(Attempt::outcome).chain(before))
-            }
+            (None, None) => self.proved_by_attempts(),
         }
     }
 

@@ -231,7 +231,8 @@ impl KeyedContract {
         self
     }
 
-    /// The response header whose presence means "this is the first request's answer".
+    /// The response header whose presence means "this is the first request's answer", a refusal too: the host
+    /// lets it settle an earlier attempt whose answer was lost. It need not be among the kept headers.
     #[must_use]
     pub fn replay_header(mut self, name: &str) -> Self {
         self.replay_header = Some(name.to_owned());

@@ -7,6 +7,7 @@
     reason = "a test says what it expects by panicking"
 )]
 
+mod answers;
 mod budget;
 mod jobs;
 mod operator;

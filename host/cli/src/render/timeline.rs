@@ -145,7 +145,9 @@ fn queried(query: &QueryFacts) -> String {
 
 fn ended(end: &AttemptEnd) -> String {
     let code = end.code.map(|code| format!(" {code}")).unwrap_or_default();
-    format!("attempt {}: {}{code}, {}; {}", end.generation, end.outcome, end.source, seen(&end.evidence))
+    let firsts = if end.evidence.replayed() { ", the first request's answer" } else { "" };
+    let seen = seen(&end.evidence);
+    format!("attempt {}: {}{code}, {}; {seen}{firsts}", end.generation, end.outcome, end.source)
 }
 
 fn followed(following: &Following) -> String {

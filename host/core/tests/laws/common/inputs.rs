@@ -3,7 +3,7 @@
 use super::history::{Way, fold, reach};
 use super::values::{
     KEY_END, START, accepted, binding, child_id, complete, credential, digest, elsewhere, evidence, exec,
-    key_use, lost, peer, query, reason, setup, stop,
+    key_use, lost, marks, peer, query, reason, setup, stop,
 };
 use super::walk::{Pick, any_result};
 use proofport_core::attestation::AttestedOutcome;
@@ -13,7 +13,7 @@ use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Phase, Reason, Repeat, Source};
 use proofport_core::decide::{Input, Judged, Readiness, decide};
 use proofport_core::event::{Event, QueryPurpose};
-use proofport_core::evidence::{Cause, Evidence};
+use proofport_core::evidence::{Cause, Evidence, HttpEvidence};
 use proofport_core::exchange::SshExit;
 use proofport_core::job::Following;
 use proofport_core::manifest::Contract;
@@ -98,7 +98,7 @@ fn judged(terms: &Contract, salt: usize) -> Judged {
     let evidence = match salt / 48 % 4 {
         0 => lost(),
         1 => evidence(Some(status), None),
-        _ => complete(status),
+        _ => HttpEvidence { replayed: marks(terms) && salt.is_multiple_of(5), ..complete(status) },
     };
     let evidence = Evidence::from(evidence);
     let bound: Vec<_> = terms.batch.iter().flat_map(|_| ["a", "b", "c"].map(child_id)).collect();

@@ -46,6 +46,20 @@ pub(crate) fn keyed() -> Repeat {
     })
 }
 
+/// The same, with a header that marks the first request's answer.
+pub(crate) fn marking() -> Repeat {
+    let Repeat::Keyed(keyed) = keyed() else { unreachable!() };
+    Repeat::Keyed(KeyedContract { replay_header: Some("idempotent-replayed".to_owned()), ..keyed })
+}
+
+/// Whether the contract names such a header.
+pub(crate) const fn marks(terms: &Contract) -> bool {
+    match &terms.repeat {
+        Repeat::Keyed(keyed) => keyed.replay_header.is_some(),
+        Repeat::None | Repeat::Idempotent | Repeat::Conditional => false,
+    }
+}
+
 pub(crate) fn contract(effect: Effect, repeat: Repeat) -> Contract {
     Contract {
         effect,
