@@ -27,6 +27,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{Notify, watch};
 
+use tokio::task::JoinSet;
 /// What a broker is made of.
 pub struct Parts {
     /// The records.
@@ -168,6 +169,8 @@ impl Broker {
             let Some(state) = inner.state(&id).map_err(|error| match error {
                 ReadError::Journal(error) => StartError::Journal(error),
                 ReadError::History(error) => history(error),
+        // Together, so that many of them share few commits.
+        let mut ends = JoinSet::new();
             })?
             else {
                 continue;
@@ -186,7 +189,11 @@ impl Broker {
                 intents: Vec::new(),
                 open: Some(false),
             };
-            inner.journal.append(batch).await?;
+            let journal = inner.journal.clone();
+            ends.spawn(async move { journal.append(batch).await });
+        }
+        while let Some(ended) = ends.join_next().await {
+            ended.unwrap_or(Err(JournalError::Closed))?;
         }
         Ok(Self { inner })
     }
