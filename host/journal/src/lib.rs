@@ -13,6 +13,14 @@
 //!   like bodies, and a marker that is written last. Without it there is no content.
 //! - Storing a content may meet a full disk without harm. For commits, space is kept in reserve, and
 //!   [`Journal::room`] says whether new work may begin.
+//!
+//! Quick repair is paid for with every commit, since the state of the allocator is written with it: in a
+//! journal of 1,000,000 invocations (6.4 GB; 0.5 kB of bodies and 2.6 kB of events each), on two cores, a commit of
+//! one call's half writes 860 kB instead of 80 and takes 0.4 ms instead of 0.13 without its syncs. After a
+//! kill such a journal opens in under 0.03 s with nothing of it in memory; without quick repair that takes
+//! 30 to 70 s, because every page is read. Commits are shared, and a host that is back after a minute is no
+//! use, so quick repair is on. `make bench` measures the recovery, a commit in such a journal, and the bytes
+//! of an invocation.
 
 mod batch;
 mod disk;

@@ -55,7 +55,7 @@ pub(crate) fn begin(database: &Database) -> Result<WriteTransaction, redb::Error
     let mut transaction = database.begin_write()?;
     transaction.set_durability(Durability::Immediate)?;
     // A remote chooses bytes that are stored here, so the primary slot must be valid without trusting
-    // a checksum; and a large journal must open at once after a crash.
+    // a checksum; and a large journal must open at once after a crash (the figures stand in lib.rs).
     transaction.set_two_phase_commit(true);
     transaction.set_quick_repair(true);
     Ok(transaction)

@@ -51,8 +51,14 @@ fn load(at_once: usize, mut times: Vec<Option<Duration>>, took: Duration, syncs:
     }
 }
 
-/// Full calls through a host. `name` keeps the intents of different loads apart.
-pub async fn host(open: &Arc<Open>, name: &str, at_once: usize, actions: usize) -> Load {
+/// Full calls of an operation through a host. `name` keeps the intents of different loads apart.
+pub async fn host(
+    open: &Arc<Open>,
+    operation: &'static str,
+    name: &str,
+    at_once: usize,
+    actions: usize,
+) -> Load {
     let before = open.syncs.count();
     let start = Instant::now();
     let lanes: Vec<_> = (0..at_once)
@@ -63,7 +69,7 @@ pub async fn host(open: &Arc<Open>, name: &str, at_once: usize, actions: usize) 
                 for i in 0..actions / at_once {
                     let input = format!("{{\"name\":\"{name}\",\"lane\":{lane},\"i\":{i}}}");
                     let start = Instant::now();
-                    let envelope = open.call("act", &input).await;
+                    let envelope = open.call(operation, &input).await;
                     times.push(envelope.ok().then(|| start.elapsed()));
                 }
                 times

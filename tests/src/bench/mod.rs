@@ -3,16 +3,17 @@
 pub mod child;
 pub mod contents;
 pub mod load;
+pub mod model;
 pub mod peer;
+pub mod recovery;
+pub mod retries;
 
 use crate::rig::{self, Open, Rig, Wanted};
 use load::Load;
+use model::Model;
+use peer::Manner;
 use proofport_broker::{NoProbe, SystemClock};
-use proofport_core::digest::Digest;
-use proofport_core::event::{Event, EventKind};
-use proofport_core::id::RequestId;
 use proofport_core::origin::Origin;
-use proofport_journal::{Batch, Body, BodyKind, Recorded};
 use serde::Serialize;
 use std::io::Write as _;
 use std::path::Path;
@@ -32,6 +33,8 @@ struct Report {
     idle_resident_kib: u64,
     first_answer_millis: f64,
     content: contents::Content,
+    settled_retries: Vec<Load>,
+    recovery: recovery::Recovery,
     asked: Vec<Asked>,
 }
 
@@ -75,8 +78,19 @@ pub fn run() -> std::io::Result<ExitCode> {
     Ok(if report.asked.iter().all(|asked| asked.reached) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Comes back to a journal of so many invocations, and nothing else.
+///
+/// # Errors
+/// As [`run`].
+pub fn only_recovery(invocations: u64) -> std::io::Result<ExitCode> {
+    let recovery = child::runtime()?.block_on(recovery::measure(invocations))?;
+    let text = serde_json::to_string_pretty(&recovery).map_err(std::io::Error::other)?;
+    writeln!(std::io::stdout(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 async fn measure() -> std::io::Result<Report> {
-    let peer = peer::start()?;
+    let peer = peer::start(Manner::Answers)?;
     let origin = Origin::parse(&format!("http://127.0.0.1:{}", peer.port)).map_err(std::io::Error::other)?;
     // The host is measured, and not how it spares a peer: every caller may have a connection.
     let widest = WIDTHS.iter().max().copied().unwrap_or(1);
@@ -99,6 +113,8 @@ async fn measure() -> std::io::Result<Report> {
     let first = median((0..7).map(|_| child_number("first-answer", &home)).collect::<Result<_, _>>()?);
     let first_answer_millis = first as f64 / 1000.0;
     let content = contents::measure().await?;
+    let settled_retries = retries::measure().await?;
+    let recovery = recovery::measure(recovery::INVOCATIONS).await?;
     let alone = host.first().map_or(0.0, |load| load.p50_micros as f64);
     let many = host.last().map_or(0.0, |load| load.per_second);
     let asked = vec![
@@ -112,6 +128,7 @@ async fn measure() -> std::io::Result<Report> {
         at_most("idle host, MiB resident", idle_resident_kib as f64 / 1024.0, 60.0),
         at_most("start to first answer, ms, warm cache", first_answer_millis, 150.0),
         at_most("content of 1 GiB, MiB of memory over idle", content.peak_over_idle_mib(), 100.0),
+        at_most("recovery of 1,000,000 invocations, from kill to answer, s", recovery.millis / 1000.0, 3.0),
         at_least(
             "how much faster without fsync, at 1 (shows that fsync is on)",
             host_without_fsync.first().map_or(0.0, |load| load.per_second)
@@ -129,6 +146,8 @@ async fn measure() -> std::io::Result<Report> {
         idle_resident_kib,
         first_answer_millis,
         content,
+        settled_retries,
+        recovery,
         asked,
     })
 }
@@ -136,10 +155,10 @@ async fn measure() -> std::io::Result<Report> {
 async fn hosts(open: Open) -> std::io::Result<(Sandbox, Vec<Load>)> {
     let open = Arc::new(open);
     // Fills caches and grows the file.
-    load::host(&open, "warm", 16, 800).await;
+    load::host(&open, "act", "warm", 16, 800).await;
     let mut loads = Vec::new();
     for width in WIDTHS {
-        loads.push(load::host(&open, &format!("w{width}"), width, width.max(4) * 300).await);
+        loads.push(load::host(&open, "act", &format!("w{width}"), width, width.max(4) * 300).await);
     }
     let mut steps: Vec<f64> = Vec::new();
     let mut fuel = 0;
@@ -164,34 +183,12 @@ async fn hosts(open: Open) -> std::io::Result<(Sandbox, Vec<Load>)> {
 /// What one durable commit costs alone: half of what the two of a call cost, with a real call's events
 /// and bodies of the same sizes.
 async fn commit_p50(open: &Open) -> std::io::Result<u64> {
-    let envelope = open.call_with("act", "{}", Some("model")).await;
-    let model = envelope.request_id().ok_or_else(|| std::io::Error::other("no id"))?;
+    let model = Model::of(open, "{}").await?;
     let journal = open.broker.journal();
-    let history = journal.history(&model).map_err(std::io::Error::other)?;
-    let dispatched = |recorded: &Recorded| recorded.event.kind() == EventKind::DispatchStarted;
-    let before = history.iter().position(dispatched).map_or(history.len(), |last| last + 1);
-    let events: Vec<Event> = history.into_iter().map(|recorded| recorded.event).collect();
-    let (first, second) = events.split_at(before);
-    let body = |kind: BodyKind| -> std::io::Result<Body> {
-        let bytes = journal.body(&model, kind).map_err(std::io::Error::other)?;
-        Ok(Body { kind, bytes: bytes.map(|bytes| bytes.to_vec()).unwrap_or_default() })
-    };
     let mut times = Vec::new();
-    for i in 0..300_u32 {
-        let mut random = [0; 16];
-        // Spread over the key space as random ids are.
-        random.copy_from_slice(&Digest::of_bytes(&i.to_be_bytes()).as_bytes()[..16]);
-        let id = RequestId::from_random(random);
-        let batch = |events: &[Event], bodies: Vec<Body>, opens: bool| Batch {
-            invocation: Some(id),
-            at: rig::now(),
-            events: events.to_vec(),
-            bodies,
-            intents: if opens { vec![(Digest::of_bytes(&random), id)] } else { Vec::new() },
-            open: Some(opens),
-        };
-        let begun = batch(first, vec![body(BodyKind::Input)?, body(BodyKind::Request)?], true);
-        let ended = batch(second, vec![body(BodyKind::Result)?, body(BodyKind::Protected)?], false);
+    for n in 0..300 {
+        let id = Model::id(u64::MAX - n);
+        let (begun, ended) = (model.begun(id), model.ended(id));
         let start = Instant::now();
         journal.append(begun).await.map_err(std::io::Error::other)?;
         journal.append(ended).await.map_err(std::io::Error::other)?;
@@ -243,6 +240,7 @@ fn print(report: &Report) -> std::io::Result<()> {
         ("raw client, kept connection", &report.raw_kept_connection),
         ("host", &report.host),
         ("host without fsync (control)", &report.host_without_fsync),
+        ("host, settled by a repeat", &report.settled_retries),
     ];
     for (name, loads) in rows {
         for load in loads {
@@ -274,6 +272,22 @@ fn print(report: &Report) -> std::io::Result<()> {
         report.content.bytes >> 20,
         report.content.megabytes_per_second,
         report.content.peak_over_idle_mib()
+    )?;
+    let recovery = &report.recovery;
+    writeln!(
+        out,
+        "journal of {} invocations, killed: {:.2} s to the first answer, {:.2} s of it to open the journal, \
+         with {} to look after; a durable commit in it: {} µs p50",
+        recovery.invocations,
+        recovery.millis / 1000.0,
+        recovery.journal_millis / 1000.0,
+        recovery.open,
+        recovery.durable_commit_p50_micros
+    )?;
+    writeln!(
+        out,
+        "bytes per invocation: {:.0} of the file as it was left, for {} of bodies and {} of events",
+        recovery.bytes_per_invocation, recovery.body_bytes, recovery.event_bytes
     )?;
     for asked in &report.asked {
         let verdict = if asked.reached { "reached" } else { "MISSED" };

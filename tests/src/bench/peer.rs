@@ -1,17 +1,31 @@
-//! The peer of all measurements: a process of its own that answers `{}` to everything.
+//! The peer of all measurements: a process of its own that answers `{}` to everything, or only to what
+//! it meets for the second time.
 
+use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
 
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// It is answered.
+    Answers,
+    /// It is answered when it comes with a key that came before; the first time the connection ends
+    /// instead.
+    LosesTheFirst,
+}
+
 /// Serves until standard input ends.
 ///
 /// # Errors
 /// When it can't listen.
-pub fn serve() -> std::io::Result<ExitCode> {
+pub fn serve(manner: Manner) -> std::io::Result<ExitCode> {
+    let known = Arc::new(Mutex::new(HashSet::new()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -22,7 +36,7 @@ pub fn serve() -> std::io::Result<ExitCode> {
             tokio::select! {
                 _ = &mut gone => return Ok(ExitCode::SUCCESS),
                 accepted = listener.accept() => {
-                    tokio::spawn(answer(accepted?.0));
+                    tokio::spawn(answer(accepted?.0, manner, Arc::clone(&known)));
                 }
             }
         }
@@ -31,17 +45,30 @@ pub fn serve() -> std::io::Result<ExitCode> {
 
 /// Answers every request on this connection. The head is looked at as little as can be: this peer
 /// shares the processors with what is measured.
-async fn answer(mut stream: TcpStream) -> std::io::Result<()> {
+async fn answer(mut stream: TcpStream, manner: Manner, known: Known) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut seen = Vec::with_capacity(4096);
     loop {
         if let Some(end) = request_end(&seen) {
-            seen.drain(..end);
+            let request: Vec<u8> = seen.drain(..end).collect();
+            if manner == Manner::LosesTheFirst && is_first(&request, &known) {
+                return Ok(());
+            }
             stream.write_all(ANSWER).await?;
         } else if stream.read_buf(&mut seen).await? == 0 {
             return Ok(());
         }
     }
+}
+
+/// The keys that came once and not twice.
+type Known = Arc<Mutex<HashSet<String>>>;
+
+fn is_first(request: &[u8], known: &Known) -> bool {
+    let text = String::from_utf8_lossy(request).to_ascii_lowercase();
+    let Some(key) = text.lines().find_map(|line| line.strip_prefix("idempotency-key:")) else { return true };
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    !known.remove(key) && known.insert(key.to_owned())
 }
 
 fn request_end(bytes: &[u8]) -> Option<usize> {
@@ -63,9 +90,12 @@ pub struct Running {
 ///
 /// # Errors
 /// When it does not come up.
-pub fn start() -> std::io::Result<Running> {
+pub fn start(manner: Manner) -> std::io::Result<Running> {
     let mut child = Command::new(std::env::current_exe()?)
-        .arg("peer")
+        .arg(match manner {
+            Manner::Answers => "peer",
+            Manner::LosesTheFirst => "peer-that-loses",
+        })
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;

@@ -26,6 +26,7 @@ use proofport_vault::{Destination, KdfParams, Uses, Vault};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
 
 /// The secret of every rig: ugly enough to be found in any shape.
 pub const CANARY: &str = "cAnary+/=s3cr3t&%20-9f8e7d6c5b4a";
@@ -88,6 +89,8 @@ pub struct Open {
     pub vault: Arc<RwLock<Vault>>,
     /// What the journal's file saw.
     pub syncs: Syncs,
+    /// How long opening the journal took.
+    pub journal_took: Duration,
 }
 
 impl Rig {
@@ -179,6 +182,7 @@ pub async fn open_as(home: &Path, clock: Arc<dyn Clock>, probe: Arc<dyn Probe>, 
         &home.journal(),
         JournalKeys {
             event_mac: keys.event_mac,
+    let start = Instant::now();
             seal_recipient: keys.seal_recipient,
             seal_identity: Some(keys.seal_identity),
         },
@@ -190,6 +194,7 @@ pub async fn open_as(home: &Path, clock: Arc<dyn Clock>, probe: Arc<dyn Probe>, 
     let sandbox = Sandbox::new(Some(&home.cache()), keys.cache_mac, Limits::default()).unwrap();
     let config = Config::load(&home.config()).unwrap_or_else(|problems| panic!("{problems:?}"));
     let problems = proofport_gateway::check::check(&config, &registry, Some(&vault));
+    let journal_took = start.elapsed();
     assert!(problems.is_empty(), "{problems:?}");
     let mut connections = HashMap::new();
     for (name, declared) in &config.connections {
@@ -208,7 +213,7 @@ pub async fn open_as(home: &Path, clock: Arc<dyn Clock>, probe: Arc<dyn Probe>, 
     })
     .await
     .unwrap();
-    Open { broker, vault, syncs }
+    Open { broker, vault, syncs, journal_took }
 }
 
 impl Open {
