@@ -49,14 +49,15 @@ struct Site {
 }
 
 impl Site {
-    /// `more` are lines of the connection's table. The host waits for one second, and late is later.
+    /// `more` are lines of the connection's table. The host waits for one second, and late is later. Only who
+    /// asks, asks.
     async fn new(keys: Option<Keys>, more: &str) -> Self {
         let stripe = LocalStripe::start().unwrap_or_else(|error| panic!("{error}"));
         let way = Way::to(stripe.address(), Habits::smooth(Duration::from_millis(1200)), keys).unwrap();
         let origin = Origin::parse(&way.origin()).unwrap();
         let wanted = Wanted {
             secret: KEY.to_owned(),
-            more: format!("{more}\n"),
+            more: format!("{more}\n[connections.c.reconciliations]\nattempts = 0\n"),
             ..Wanted::new("proofport-connector-stripe", origin, "api_key")
         };
         let mut rig = Rig::new(&wanted.limits("deadline_seconds = 1")).await;
