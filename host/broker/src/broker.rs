@@ -28,7 +28,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{Notify, watch};
 
-use tokio::task::JoinSet;
 /// What a broker is made of.
 pub struct Parts {
     /// The records.
