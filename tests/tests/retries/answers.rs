@@ -94,9 +94,9 @@ async fn other_bytes_are_not_sent_as_a_repeat() {
         let dispatches = timeline.iter().filter(|r| r.event.kind() == EventKind::DispatchStarted).count();
         let refused: Vec<_> = timeline
             .iter()
-            .filter_map(|recorded| match &recorded.event {
-                Event::AttemptEnded(end) if end.outcome == Outcome::NotAttempted => end.code,
-                _ => None,
+            .filter_map(|recorded| {
+                let Event::AttemptEnded(end) = &recorded.event else { return None };
+                end.code.filter(|_| end.outcome == Outcome::NotAttempted)
             })
             .collect();
         assert_eq!((dispatches, refused), (1, vec![code]), "{operation}");
