@@ -90,12 +90,15 @@ fn details(event: &Event) -> String {
         Event::RetryScheduled { generation, at } => {
             format!("attempt {generation}, not before {}", rfc3339(*at))
         }
-        Event::EvidenceAttached { source, source_sequence, outcome } => match source {
-            Source::RemoteQuery => format!("{outcome}, {source} {source_sequence}"),
-            Source::TransportObserved | Source::RemoteResponse | Source::OperatorAttested => {
-                format!("{outcome}, {source}, {source_sequence} there")
+        Event::EvidenceAttached { source, source_sequence, outcome, child } => {
+            let of = child.map(|child| format!("child {child}: ")).unwrap_or_default();
+            match source {
+                Source::RemoteQuery => format!("{of}{outcome}, {source} {source_sequence}"),
+                Source::TransportObserved | Source::RemoteResponse | Source::OperatorAttested => {
+                    format!("{of}{outcome}, {source}, {source_sequence} there")
+                }
             }
-        },
+        }
         Event::Host(host) => of_host(host),
     }
 }

@@ -41,6 +41,7 @@ pub(crate) const fn place(input: &Input) -> usize {
         Input::Recovered => 13,
         Input::Redirected { .. } => 14,
         Input::Repeat(_) => 15,
+        Input::ChildAttested { .. } => 16,
     }
 }
 
@@ -152,6 +153,11 @@ pub(crate) fn inputs(terms: &Contract, salt: usize) -> Vec<Input> {
         Input::Recovered,
         Input::Redirected { evidence: Box::new(complete(307)), to: elsewhere() },
         Input::Repeat([START, KEY_END, UnixMillis(u64::MAX)][salt % 3]),
+        Input::ChildAttested {
+            index: u32::try_from(salt % 4).unwrap(),
+            outcome: AttestedOutcome::ALL[salt % 2],
+            reason: reason(),
+        },
     ]
 }
 
