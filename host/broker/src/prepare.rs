@@ -167,14 +167,7 @@ impl Run {
             inputs.push(refuse::refused(Code::VaultLocked, StopDetail::None));
             return inputs;
         }
-        if self.taken_over().and_then(|continues| continues.key.as_ref()).is_some_and(|key| {
-            // Asking a person may have taken longer than the remote remembers.
-            key.expires <= self.inner.now()
-        }) {
-            inputs.push(refuse::refused(Code::IdempotencyMismatch, StopDetail::None));
-            return inputs;
-        }
-        if let Some(refused) = self.refuse_repeat(&peer) {
+        if let Some(refused) = self.refuse_taken_over(&peer).or_else(|| self.refuse_repeat(&peer)) {
             inputs.push(refused);
             return inputs;
         }
