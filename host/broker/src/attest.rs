@@ -3,10 +3,11 @@
 
 use crate::broker::{Broker, Delivery, Inner, ReadError};
 use proofport_core::attestation::{AttestedOutcome, AttestedReason};
+use proofport_core::batch::{NoSingleChild, Which};
 use proofport_core::contract::Outcome;
 use proofport_core::decide::{Input, decide};
 use proofport_core::id::RequestId;
-use proofport_core::state::IllegalEvent;
+use proofport_core::state::{IllegalEvent, State};
 use proofport_journal::{Batch, JournalError};
 use std::sync::Arc;
 
@@ -25,6 +26,15 @@ pub enum AttestError {
     /// Its outcome is known.
     #[error("there is nothing to attest: the outcome is {0}")]
     NotUnknown(Outcome),
+    /// It carries no children.
+    #[error("it is no batch: attest the whole")]
+    NoBatch,
+    /// The child that is meant is not one of its.
+    #[error(transparent)]
+    NoSingleChild(#[from] NoSingleChild),
+    /// Its children stand or fall together.
+    #[error("its children stand or fall together: attest the whole")]
+    Atomic,
     /// It is a read that got no answer.
     #[error("there is nothing to attest: it is a read, which changes nothing, and can be called again")]
     NothingDispatched,
@@ -59,8 +69,60 @@ impl Broker {
         reason: AttestedReason,
     ) -> Result<Delivery, AttestError> {
         // The broker owns the work: whoever asked may go.
-        let task = tokio::spawn(Arc::clone(self.inner()).attest(*id, outcome, reason));
+        let input = move |state: &State| {
+            unknown_whole(state)?;
+            Ok(Input::Attested { outcome, reason })
+        };
+        let task = tokio::spawn(Arc::clone(self.inner()).attest(*id, input));
         task.await.unwrap_or(Err(AttestError::Internal))
+    }
+
+    /// Settles one unknown child of a batch by an operator's word, and the whole with it where it was the last
+    /// that was unknown and nothing has settled that. What the answers and queries said stays on record.
+    ///
+    /// # Errors
+    /// As [`Broker::attest`]; and when no single unknown child is meant.
+    pub async fn attest_child(
+        &self,
+        id: &RequestId,
+        child: &Which,
+        outcome: AttestedOutcome,
+        reason: AttestedReason,
+    ) -> Result<Delivery, AttestError> {
+        let child = child.clone();
+        let input = move |state: &State| {
+            let index = unknown_child(state, &child)?;
+            Ok(Input::ChildAttested { index, outcome, reason })
+        };
+        let task = tokio::spawn(Arc::clone(self.inner()).attest(*id, input));
+        task.await.unwrap_or(Err(AttestError::Internal))
+    }
+}
+
+/// What a word on the whole is about: an effect that is unknown.
+fn unknown_whole(state: &State) -> Result<(), AttestError> {
+    match state.outcome() {
+        Outcome::Unknown if state.dispatched() => Ok(()),
+        Outcome::Unknown => Err(AttestError::NothingDispatched),
+        known @ (Outcome::NotAttempted | Outcome::Rejected | Outcome::Committed) => {
+            Err(AttestError::NotUnknown(known))
+        }
+    }
+}
+
+/// The child that is meant, if it is unknown.
+fn unknown_child(state: &State, which: &Which) -> Result<u32, AttestError> {
+    let binding = state.binding.as_ref().filter(|_| state.is_batch()).ok_or(AttestError::NoBatch)?;
+    let index = which.among(&binding.children)?;
+    // Where the whole is settled and a child is not, the remote itself said that they differ.
+    if state.is_atomic() && state.settled.is_none() {
+        return Err(AttestError::Atomic);
+    }
+    match state.child(index).outcome {
+        Outcome::Unknown => Ok(index),
+        known @ (Outcome::NotAttempted | Outcome::Rejected | Outcome::Committed) => {
+            Err(AttestError::NotUnknown(known))
+        }
     }
 }
 
@@ -68,8 +130,7 @@ impl Inner {
     async fn attest(
         self: Arc<Self>,
         id: RequestId,
-        outcome: AttestedOutcome,
-        reason: AttestedReason,
+        input: impl FnOnce(&State) -> Result<Input, AttestError>,
     ) -> Result<Delivery, AttestError> {
         if self.is_locked() {
             return Err(AttestError::VaultLocked);
@@ -81,15 +142,9 @@ impl Inner {
         if state.active().is_some() {
             return Err(AttestError::UnderWay);
         }
-        match state.outcome() {
-            Outcome::Unknown if state.dispatched() => {}
-            Outcome::Unknown => return Err(AttestError::NothingDispatched),
-            known @ (Outcome::NotAttempted | Outcome::Rejected | Outcome::Committed) => {
-                return Err(AttestError::NotUnknown(known));
-            }
-        }
+        let input = input(&state)?;
         let at = self.now();
-        let events = decide(&state, Input::Attested { outcome, reason }, at)?;
+        let events = decide(&state, input, at)?;
         for event in &events {
             state.apply(event)?;
         }
@@ -99,7 +154,8 @@ impl Inner {
             events,
             bodies: Vec::new(),
             intents: Vec::new(),
-            open: Some(false),
+            // A repeat that is announced still is, unless this settled it.
+            open: Some(state.settled.is_none() && state.retry_at.is_some()),
         })
         .await?;
         Ok(self.answer(&state, false))

@@ -4,10 +4,12 @@ use crate::cancel::Interest;
 use crate::connection::Connection;
 use crate::driver::{Agenda, add};
 use crate::host::{Clock, Entropy};
-use crate::intent::{Caller, IntentKeys};
+use crate::intent::{Caller, IntentKeys, dividing};
+use crate::links::counts;
 use crate::prepared::Prepared;
 use crate::probe::{Point, Probe};
 use crate::run::{Finished, Run};
+use proofport_core::batch::ChildId;
 use proofport_core::canonical::canonical;
 use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
@@ -25,7 +27,7 @@ use proofport_egress::HttpEgress;
 use proofport_egress::ssh::SshEgress;
 use proofport_journal::{Batch, BodyKind, Journal, JournalError, Recorded, Room};
 use proofport_vault::{State as VaultState, Vault};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{Notify, watch};
 
@@ -60,7 +62,7 @@ pub(crate) struct Inner {
     pub(crate) probe: Arc<dyn Probe>,
     pub(crate) prepared: Prepared,
     /// Intents whose invocation is under way in this process, with its newest durable state.
-    under_way: Mutex<HashMap<Digest, Vec<Going>>>,
+    pub(crate) under_way: Mutex<HashMap<Digest, Vec<Going>>>,
     /// Invocations whose fate is being asked for.
     asking: Mutex<HashSet<RequestId>>,
     /// Tells that somebody has ended asking.
@@ -105,6 +107,20 @@ impl Delivery {
     #[must_use]
     pub fn attached(&self) -> Option<Outcome> {
         self.state.as_ref().and_then(|state| state.attached.last().copied())
+    }
+
+    /// The same of single children of a batch, the newest of each: its identity, what the record says, and
+    /// what the evidence does.
+    #[must_use]
+    pub fn attached_children(&self) -> Vec<(ChildId, Outcome, Outcome)> {
+        let Some(state) = &self.state else { return Vec::new() };
+        let bound = state.binding.as_ref().map_or(&[][..], |binding| &binding.children);
+        let newest: BTreeMap<u32, Outcome> = state.attached_children.iter().copied().collect();
+        let of = |(index, said): (u32, Outcome)| {
+            let id = bound.get(usize::try_from(index).ok()?)?.clone();
+            Some((id, state.child(index).outcome, said))
+        };
+        newest.into_iter().filter_map(of).collect()
     }
 
     /// The caller's protocol confirmed a complete handoff. The mark rides along with a later commit;
@@ -167,7 +183,8 @@ impl Broker {
         let Some(state) = self.inner.state(id)? else { return Ok(None) };
         let protected = self.inner.journal.body(id, BodyKind::Protected)?;
         let protected: Option<Protected> = protected.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        Ok(Some(Diagnostic::of(state, protected, self.inner.now())))
+        let continued_by = self.continued_by(id)?;
+        Ok(Some(Diagnostic::of(state, protected, self.inner.now()).continued_by(continued_by)))
     }
 
     /// The events of an invocation in order, for operators.
@@ -330,6 +347,8 @@ impl Inner {
         let canonical = value.as_ref().map_or_else(String::new, canonical);
         let declared = connection.as_ref().and_then(|c| c.manifest.operation(&request.operation.operation));
         let contract = connection.as_ref().zip(declared).map(|(c, operation)| c.contract(operation));
+        // What sends children again keeps the whole call away by itself.
+        let may_be_divided = link.is_none() && contract.as_ref().is_some_and(|terms| terms.batch.is_some());
         let keys =
             contract.filter(|contract| contract.effect == Effect::Write && value.is_some()).map(|contract| {
                 let spans = contract.repeat == Repeat::None;
@@ -345,7 +364,7 @@ impl Inner {
         let under_way = UnderWay { inner: &self, keys: keys.as_ref(), own: watcher.clone() };
         let mut call_key_reused = false;
         if let Some(keys) = &keys {
-            match self.meet(keys, &canonical, &watcher).await {
+            match self.meet(keys, &canonical, &watcher, may_be_divided).await {
                 Meeting::Other(delivery) => return *delivery,
                 Meeting::KeyReused => {
                     // It carries out nothing, so nobody may meet it.
@@ -428,27 +447,40 @@ impl Inner {
         }
     }
 
-    /// Whether this intent was met before: under way here, or in the journal.
+    /// Whether this intent was met before: under way here, or in the journal. While children of this very batch
+    /// are sent again, it waits.
     async fn meet(
         self: &Arc<Self>,
         keys: &IntentKeys,
         canonical: &str,
         own: &watch::Receiver<Option<State>>,
+        may_be_divided: bool,
     ) -> Meeting {
+        let dividing = may_be_divided.then(|| dividing(&keys.family()));
         loop {
-            let first = {
+            let (first, divided) = {
                 let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
                 let first =
                     keys.exact().find_map(|key| under_way.get(&key).and_then(|going| going.last()).cloned());
-                if first.is_none() {
+                let divided = dividing.and_then(|key| under_way.get(&key)?.last().cloned());
+                if first.is_none() && divided.is_none() {
                     for key in keys.all() {
                         let going = Going { intent: keys.intent(), state: own.clone() };
                         under_way.entry(key).or_default().push(going);
                     }
                 }
-                first
+                (first, divided)
             };
-            let Some(mut first) = first else { break };
+            let mut first = match (first, divided) {
+                (Some(first), _) => first,
+                (None, Some(mut divided)) => {
+                    // Afterwards the journal says which children were sent again.
+                    while divided.state.changed().await.is_ok() {}
+                    tokio::task::yield_now().await;
+                    continue;
+                }
+                (None, None) => break,
+            };
             // No id is shown before its acceptance is durable. A first that ends without ever being on
             // record was no first.
             let state = first.state.wait_for(Option::is_some).await.ok().and_then(|state| state.clone());
@@ -484,11 +516,12 @@ impl Inner {
         for key in keys.exact() {
             for id in self.journal.intents(&key)? {
                 let Some(state) = self.state(&id)? else { continue };
-                let counts = match state.outcome() {
-                    Outcome::Committed | Outcome::Unknown => true,
-                    Outcome::NotAttempted | Outcome::Rejected => false,
+                // Children of what was refused whole may have been sent again since.
+                let standing = if counts(&state) { Some(state) } else { self.carried_on_elsewhere(&state)? };
+                let newer = |state: &State| {
+                    newest.as_ref().is_none_or(|other| other.accepted.at <= state.accepted.at)
                 };
-                if counts && newest.as_ref().is_none_or(|other| other.accepted.at <= state.accepted.at) {
+                if let Some(state) = standing.filter(newer) {
                     newest = Some(Box::new(state));
                 }
             }
@@ -510,11 +543,11 @@ impl Inner {
 
 /// A call that is under way.
 #[derive(Clone)]
-struct Going {
+pub(crate) struct Going {
     /// Its intent, key included.
-    intent: Digest,
+    pub(crate) intent: Digest,
     /// Its newest durable state.
-    state: watch::Receiver<Option<State>>,
+    pub(crate) state: watch::Receiver<Option<State>>,
 }
 
 /// The sole right to ask for an invocation's fate.

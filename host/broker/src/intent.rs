@@ -52,6 +52,11 @@ impl IntentKeys {
         self.principal.exact
     }
 
+    /// Where every call with this input is looked for, whatever its session and key.
+    pub(crate) const fn family(&self) -> Digest {
+        self.principal.keyless
+    }
+
     /// Where this very call is looked for.
     pub(crate) fn exact(&self) -> impl Iterator<Item = Digest> {
         self.met().map(|scoped| scoped.exact)
@@ -80,6 +85,16 @@ impl IntentKeys {
         }
         known
     }
+}
+
+/// Where every call with this input is looked for, whatever its session and key.
+pub(crate) fn family(principal: &str, operation: &OperationName, canonical: &str) -> Digest {
+    Scoped::of([principal, "", &operation.to_string()], canonical, None).keyless
+}
+
+/// Under this, children of a batch with this input are sent again right now.
+pub(crate) fn dividing(family: &Digest) -> Digest {
+    Digest::of_parts("proofport.dividing/1", &[family.as_bytes()])
 }
 
 impl Scoped {

@@ -175,7 +175,8 @@ impl Run {
             return inputs;
         }
         let fingerprint = request.fingerprint();
-        if let Some(refused) = self.refuse_repeat(&peer, &fingerprint) {
+        let refused = self.refuse_taken_over(&peer).or_else(|| self.refuse_repeat(&peer, &fingerprint));
+        if let Some(refused) = refused {
             inputs.push(refused);
             return inputs;
         }

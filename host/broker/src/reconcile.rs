@@ -115,7 +115,7 @@ impl Inner {
         }
         let open = state.outcome() == Outcome::Unknown || state.has_unknown_child();
         // A person's word is no reason not to ask; what is found then stands beside it.
-        let may_be_asked = (open && state.dispatched()) || state.is_attested();
+        let may_be_asked = (open && state.dispatched()) || state.is_attested() || state.has_attested_child();
         if !may_be_asked {
             return Err(ReconcileError::NotUnknown(state.outcome()));
         }
@@ -158,7 +158,7 @@ pub(crate) fn call_of(state: &State, connection: &Connection, canonical: String)
             .attempts
             .iter()
             .find_map(|a| a.dispatch.key.as_ref().map(|key| key.key.clone())),
-        accepted_at: state.accepted.at,
+        accepted_at: state.accepted.known_since(),
     })
 }
 

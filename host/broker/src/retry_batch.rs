@@ -3,12 +3,18 @@
 
 use crate::broker::{Broker, CallRequest, Delivery, Inner, ReadError};
 use crate::intent::Caller;
+use crate::links::link;
+use crate::refuse;
+use crate::run::Run;
 use proofport_core::batch::again::{Again, again, continues};
 use proofport_core::batch::{ChildId, claims, only};
 use proofport_core::canonical::canonical;
+use proofport_core::code::Code;
 use proofport_core::contract::{Outcome, Retry};
+use proofport_core::decide::Input;
 use proofport_core::digest::Digest;
-use proofport_core::event::Continues;
+use proofport_core::event::{Continues, StopDetail};
+use proofport_core::evidence::{Cause, PeerIdentity};
 use proofport_core::id::RequestId;
 use proofport_core::state::State;
 use proofport_core::time::UnixMillis;
@@ -29,12 +35,18 @@ pub enum RetryBatchError {
     /// It carries no children.
     #[error("it is no batch")]
     NoBatch,
-    /// It is being carried out, repeated or reconciled.
+    /// It, or a call with the same input, is being carried out, repeated or reconciled.
     #[error("it is being carried out, repeated or reconciled right now; look again in a moment")]
     UnderWay,
     /// No child's record permits it.
     #[error("none of its children may be sent again; each one's entry says why")]
     Nothing,
+    /// The same call was made anew, and may have carried the children out.
+    #[error("the same call was made anew since, and may have carried its children out; go on from {by}")]
+    MadeAnew {
+        /// What carries them.
+        by: RequestId,
+    },
     /// The remote asked to wait.
     #[error("the remote asked to wait: none of its children may be sent again yet")]
     TooEarly {
@@ -43,8 +55,8 @@ pub enum RetryBatchError {
     },
     /// The connection is gone or is not what the batch was bound to.
     #[error(
-        "the connection is gone or its connector, config, origins, SSH hosts or credentials have changed since; \
-         restore them first"
+        "the connection is gone or its connector, contract, config, origins, SSH hosts, proxy or credentials \
+         have changed since; restore them first"
     )]
     BindingChanged,
     /// What it was called with is not in the journal.
@@ -61,35 +73,40 @@ pub enum RetryBatchError {
     Internal(String),
 }
 
+/// Who asks.
+enum Asker {
+    Caller(Caller),
+    Operator,
+}
+
 impl Broker {
     /// Sends those children of a batch once more whose own records permit it now: a new invocation with the
     /// same input but for the other children, linked to this one. Whoever asks again meets the invocation
     /// that carries them already, with `repeated: true`.
     ///
-    /// No command offers this: a call that was made anew of the whole batch meanwhile is not seen, a child
-    /// that is repeated has the reference of its new call, and neither the machine behind an SSH host nor a
-    /// redirect that was followed is looked at. Whoever calls it has to know that none of these matters.
-    ///
     /// # Errors
     /// When nothing may be sent. Nothing was, then.
     pub async fn retry_batch(&self, id: &RequestId, caller: &Caller) -> Result<Delivery, RetryBatchError> {
+        self.divide(id, Asker::Caller(caller.clone())).await
+    }
+
+    /// The same by an operator's word, of whosever invocation. The new one is of the same principal.
+    ///
+    /// # Errors
+    /// When nothing may be sent. Nothing was, then.
+    pub async fn retry_children(&self, id: &RequestId) -> Result<Delivery, RetryBatchError> {
+        self.divide(id, Asker::Operator).await
+    }
+
+    async fn divide(&self, id: &RequestId, asker: Asker) -> Result<Delivery, RetryBatchError> {
         // The broker owns the work: whoever asked may go.
-        let task = tokio::spawn(Arc::clone(self.inner()).retry_batch(*id, caller.clone()));
+        let task = tokio::spawn(Arc::clone(self.inner()).retry_batch(*id, asker));
         task.await.unwrap_or_else(|_| Err(RetryBatchError::Internal("it panicked".to_owned())))
     }
 }
 
-/// Where the invocations are looked for that carry children of this batch.
-fn link(parent: &RequestId) -> Digest {
-    Digest::of_parts("proofport.continues/1", &[parent.as_bytes()])
-}
-
 impl Inner {
-    async fn retry_batch(
-        self: Arc<Self>,
-        id: RequestId,
-        caller: Caller,
-    ) -> Result<Delivery, RetryBatchError> {
+    async fn retry_batch(self: Arc<Self>, id: RequestId, asker: Asker) -> Result<Delivery, RetryBatchError> {
         if self.is_locked() {
             return Err(RetryBatchError::VaultLocked);
         }
@@ -98,16 +115,28 @@ impl Inner {
         }
         // Until the linked invocation is over: nobody divides a batch twice at a time.
         let _claim = self.claim(id).ok_or(RetryBatchError::UnderWay)?;
-        let state = self.state(&id)?.filter(|state| state.accepted.principal == caller.principal);
-        let state = state.ok_or(RetryBatchError::NoSuchInvocation)?;
+        let state = self.state(&id)?.ok_or(RetryBatchError::NoSuchInvocation)?;
+        let caller = match asker {
+            Asker::Caller(caller) if caller.principal == state.accepted.principal => caller,
+            Asker::Caller(_) => return Err(RetryBatchError::NoSuchInvocation),
+            Asker::Operator => {
+                Caller { principal: state.accepted.principal.clone(), session: "operator".to_owned() }
+            }
+        };
         if !state.is_batch() {
             return Err(RetryBatchError::NoBatch);
         }
         if state.active().is_some() || state.retry_at.is_some() {
             return Err(RetryBatchError::UnderWay);
         }
-        let linked = self.linked(&id)?;
-        let carried = carried_on(&linked);
+        // From here on no call with the same input begins, of this batch or of one that it goes on from.
+        let ancestry = self.ancestry(&state)?;
+        let mut families = Vec::with_capacity(ancestry.len());
+        for state in &ancestry {
+            families.push(self.family(state)?.ok_or(RetryBatchError::RecordMissing)?);
+        }
+        let _dividing = self.divide(&families).ok_or(RetryBatchError::UnderWay)?;
+        let carried = carried_on(&self.descendants(&id)?);
         let permitted = again(&state, self.now());
         let bound = state.binding.as_ref().map_or(&[][..], |binding| &binding.children);
         let is_free = |index: &u32| {
@@ -117,10 +146,13 @@ impl Inner {
         let children: Vec<u32> = permitted.children.iter().copied().filter(is_free).collect();
         if children.is_empty() {
             // All that could be sent is on its way under another id.
-            return match linked.into_iter().max_by_key(|linked| linked.accepted.at) {
-                Some(newest) if permitted.not_before.is_none() => Ok(self.answer(&newest, true)),
+            return match self.linked(&id)?.last() {
+                Some(newest) if permitted.not_before.is_none() => Ok(self.answer(newest, true)),
                 Some(_) | None => Err(nothing(&permitted)),
             };
+        }
+        if let Some(by) = self.made_anew(&ancestry)? {
+            return Err(RetryBatchError::MadeAnew { by });
         }
         let continues = continues(&state, &children, &permitted.unknown);
         self.check_binding(&state, &continues)?;
@@ -135,28 +167,21 @@ impl Inner {
         Ok(self.carry_out(request, Some((continues, link(&id))), None).await)
     }
 
-    /// The invocations that carry children of this batch.
-    fn linked(&self, parent: &RequestId) -> Result<Vec<State>, RetryBatchError> {
-        let mut linked = Vec::new();
-        for id in self.journal.intents(&link(parent))? {
-            linked.extend(self.state(&id)?);
-        }
-        Ok(linked)
-    }
-
-    /// Another connector, target or account knows nothing of what is sent again.
+    /// Another connector, contract, target or account knows nothing of what is sent again. What was refused
+    /// may go another way than before: nothing of it is anywhere.
     fn check_binding(&self, state: &State, continues: &Continues) -> Result<(), RetryBatchError> {
-        let connection = self.bound_connection(state).ok_or(RetryBatchError::BindingChanged)?;
-        let Some(used) = &continues.credential else { return Ok(()) };
-        let same = match (&used.secret, used.mode) {
-            (Some(secret), Some(mode)) => connection
-                .credentials
-                .values()
-                .any(|bound| bound.secret == *secret && bound.place.mode() == mode),
-            (Some(_), None) => false,
-            (None, _) => true,
+        let changed = RetryBatchError::BindingChanged;
+        let Some((binding, connection)) = state.binding.as_ref().zip(self.bound_connection(state)) else {
+            return Err(changed);
         };
-        if same { Ok(()) } else { Err(RetryBatchError::BindingChanged) }
+        // The admin may have taken the contract away since.
+        let granted = connection.manifest.operation(&state.accepted.operation.operation);
+        if granted.map(|operation| connection.contract(operation)).as_ref() != Some(&binding.contract) {
+            return Err(changed);
+        }
+        let same_way = binding.ways == Some(connection.ways())
+            && binding.redirect_origins == connection.redirect_origins;
+        if continues.unknown.is_empty() || same_way { Ok(()) } else { Err(changed) }
     }
 
     /// The batch's input with only these children, and whether they are all.
@@ -172,6 +197,20 @@ impl Inner {
     }
 }
 
+impl Run {
+    /// The last look before something unknown is sent again as a first attempt here: asking a person may have
+    /// taken longer than the remote remembers, and over SSH only the machine that had it may have it again.
+    pub(crate) fn refuse_taken_over(&self, peer: &PeerIdentity) -> Option<Input> {
+        let continues = self.taken_over()?;
+        if continues.key.as_ref().is_some_and(|key| key.expires <= self.inner.now()) {
+            return Some(refuse::refused(Code::IdempotencyMismatch, StopDetail::None));
+        }
+        let other = continues.peer.as_ref().is_some_and(|known| known != peer);
+        let cause = Cause::HostKeyUnknown;
+        other.then(|| refuse::refused(Code::PeerUnverified, StopDetail::Setup { cause }))
+    }
+}
+
 fn nothing(permitted: &Again) -> RetryBatchError {
     match permitted.not_before {
         Some(until) => RetryBatchError::TooEarly { until },
@@ -180,10 +219,10 @@ fn nothing(permitted: &Again) -> RetryBatchError {
 }
 
 /// The children that another invocation took over. Its own record says what may become of them, and so one
-/// child is never sent again from two. One that was refused there for good may be sent anew from here.
-fn carried_on(linked: &[State]) -> BTreeSet<ChildId> {
+/// child is never sent again from two. One that was refused for good wherever it was sent may be sent anew.
+fn carried_on(descendants: &[State]) -> BTreeSet<ChildId> {
     let mut carried = BTreeSet::new();
-    for state in linked {
+    for state in descendants {
         // While its own outcome is open, it may be repeated whole.
         let open = state.settled.is_none();
         for claim in claims(state, UnixMillis::default()) {

@@ -7,8 +7,8 @@ use proofport_core::unknown::UnknownEffect;
 use std::cmp::Reverse;
 
 impl Broker {
-    /// Every effect that was dispatched and that nothing has settled, the newest dispatch first, for
-    /// operators. Takes time in proportion to their number, not to the journal's.
+    /// Every effect that was dispatched and that nothing has settled, and every batch with children of that
+    /// kind, the newest dispatch first, for operators. Takes time in proportion to their number, not to the journal's.
     ///
     /// # Errors
     /// When a record can't be read.

@@ -75,14 +75,14 @@ impl Run {
             },
             (Repeat::None | Repeat::Idempotent | Repeat::Conditional, _) => None,
         };
-        let reference = self.state.accepted.request_id.reference();
+        let reference = self.state.accepted.reference();
         self.scratch.call = Some(Call {
             operation: name,
             input: self.scratch.canonical.clone(),
             config: connection.config.clone(),
             reference: reference.clone(),
             idempotency_key: key.clone(),
-            accepted_at: self.state.accepted.at,
+            accepted_at: self.state.accepted.known_since(),
         });
         let asks = contract.reconcile.is_some_and(|terms| terms.automatic);
         let reconciliations = connection.reconciliations.filter(|_| asks);

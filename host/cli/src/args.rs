@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 use proofport_core::attestation::{AttestedOutcome, AttestedReason};
+use proofport_core::batch::Which;
 use proofport_core::contract::InjectionMode;
 use proofport_core::id::{Name, OperationName, RequestId};
 use proofport_gateway::Destination;
@@ -57,15 +58,23 @@ Examples:
 The value is read from standard input, never from the command line; one newline at its end is left out.
 It is not shown again.";
 
+const RETRY_HELP: &str = "\
+An unknown call is sent once more with its own bytes, key and credential, where its contract makes a second
+arrival harmless. Of a batch that was answered, those children go out whose own entries permit it, as a call
+of its own with an id of its own; the record of the first stays as it is. Asked again, it answers with that call
+and sends nothing.";
+
 const ATTEST_HELP: &str = "\
 Examples:
   proofport unknowns
   proofport attest ACT --outcome committed --reason 'the dashboard shows charge ch_1, made at 12:03 UTC'
   proofport attest ACT --outcome rejected --reason 'not in the ledger export of 2026-05-02, asked support'
+  proofport attest ACT --child order-17 --outcome committed --reason 'it is in the queue'
 
 Look at the remote first: what you say is taken for proof, once, and can't be taken back. `committed` means
 that it happened; there is still no result to hand over. `rejected` means that nothing was changed: the same
-call is then sent anew. Everything recorded before stays as it is. Write no secret into the reason.
+call is then sent anew. With --child it is about that part of a batch alone; when the last unknown one is known, \
+so is a whole that was not. Everything recorded before stays as it is. Write no secret into the reason.
 
 Exit status, as of `call`: 11 for rejected, 15 for committed, since its result was never received.";
 
@@ -140,7 +149,8 @@ pub(crate) enum InHome {
     Wait(Act),
     /// Look at the job that a call submitted; the look is a call of its own
     Follow(Act),
-    /// Send an unknown call's effect once more, where its contract makes that harmless, for operators
+    /// Send an unknown call's effect, or those children of a batch that may be, once more, for operators
+    #[command(after_help = RETRY_HELP)]
     Retry(Act),
     /// List the calls whose outcome is unknown and what can be done about each, for operators
     Unknowns,
@@ -281,6 +291,9 @@ pub(crate) struct Act {
 pub(crate) struct Attest {
     #[command(flatten)]
     pub(crate) act: Act,
+    /// Only this child of a batch: its identity, or its position from 0 [id:… and index:… say which]
+    #[arg(long, value_name = "ID|INDEX", value_parser = child, allow_hyphen_values = true)]
+    pub(crate) child: Option<Which>,
     /// What became of it
     #[arg(long, value_name = "committed|rejected", value_parser = attested)]
     pub(crate) outcome: AttestedOutcome,
@@ -292,6 +305,10 @@ pub(crate) struct Attest {
 /// What a person says became of it.
 fn attested(text: &str) -> Result<AttestedOutcome, NotAttested> {
     AttestedOutcome::parse(text).ok_or(NotAttested)
+}
+
+fn child(text: &str) -> Result<Which, std::convert::Infallible> {
+    Ok(Which::new(text))
 }
 
 /// The text is no outcome that can be attested.

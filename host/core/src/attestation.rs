@@ -109,6 +109,7 @@ pub(crate) fn attested(outcome: AttestedOutcome, reason: AttestedReason) -> Vec<
             retry_after_seconds: None,
             http_status: None,
             attested_reason: Some(reason.0),
+            unknown_children: 0,
         }),
         Event::ResultCommitted(ResultFacts::Nothing),
     ]

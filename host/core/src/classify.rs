@@ -6,7 +6,7 @@ use crate::code::Code;
 use crate::contract::{Effect, Outcome, Reason, Source};
 use crate::evidence::{Evidence, HttpEvidence};
 use crate::manifest::Contract;
-use crate::row::{Row, follows_a_copy};
+use crate::row::{Row, may_be_a_copys_refusal};
 use crate::ssh;
 use crate::verdict::Verdict;
 
@@ -112,9 +112,7 @@ fn judge_http(
         // The copy that the verdict is about may be a second one, by its own reason or by the status's.
         Reading::Verdict(verdict)
             if ceiling != Ceiling::Nothing
-                && (follows_a_copy(evidence, contract, (verdict.outcome, verdict.reason))
-                    || (row.claims().0 != Outcome::Committed
-                        && follows_a_copy(evidence, contract, (verdict.outcome, row.claims().1)))) =>
+                && may_be_a_copys_refusal(evidence, contract, (verdict.outcome, verdict.reason)) =>
         {
             Judgement { retry_after_seconds: delay, ..claim(Outcome::Unknown, verdict.reason, contract) }
         }

@@ -2,6 +2,7 @@
 
 use crate::attestation::{AttestedOutcome, AttestedReason, attested};
 use crate::batch::ChildJudgement;
+use crate::batch::attest::{self, with_what_is_left};
 use crate::canonical::canonical;
 use crate::classify::{Judgement, Reading, judge};
 use crate::code::Code;
@@ -52,6 +53,15 @@ pub enum Input {
     Reconciled(Box<Judged>),
     /// A person settled it.
     Attested {
+        /// What it settles as.
+        outcome: AttestedOutcome,
+        /// Why.
+        reason: AttestedReason,
+    },
+    /// A person settled one child of a batch.
+    ChildAttested {
+        /// Its position.
+        index: u32,
         /// What it settles as.
         outcome: AttestedOutcome,
         /// Why.
@@ -120,6 +130,10 @@ pub fn decide(state: &State, input: Input, now: UnixMillis) -> Result<Vec<Event>
 /// it owns, and stops at the first that can't happen.
 #[must_use]
 pub fn propose(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
+    with_what_is_left(state, caused(state, input, now))
+}
+
+fn caused(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
     match input {
         Input::Validated(binding) => vec![Event::PreflightValidated(binding)],
         Input::Authorized(credential) => vec![Event::CredentialAuthorized(credential)],
@@ -133,6 +147,7 @@ pub fn propose(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
         Input::ReadJudged(judged) => judged_read(*judged),
         Input::Reconciled(judged) => reconciled(state, *judged),
         Input::Attested { outcome, reason } => attested(outcome, reason),
+        Input::ChildAttested { index, outcome, reason } => attest::attested(state, index, outcome, reason),
         Input::Repeat(at) => vec![Event::RetryScheduled { generation: state.next_generation(), at }],
         Input::Ask { asked, at } => vec![Event::ReconcileScheduled { asked, at }],
         Input::Followed(following) => vec![Event::JobFollowed(following)],
@@ -213,6 +228,7 @@ fn settled_by_attempts(state: &State) -> Vec<Event> {
                 retry_after_seconds: None,
                 http_status: end.evidence.http_status(),
                 attested_reason: None,
+                unknown_children: 0,
             }),
             Event::ResultCommitted(ResultFacts::Nothing),
         ],
@@ -340,7 +356,12 @@ fn reconciled(state: &State, judged: Judged) -> Vec<Event> {
     let Judged { judgement, evidence: _, result } = judged;
     let source = Source::RemoteQuery;
     let newest = state.attempts.last().map_or(0, |attempt| attempt.dispatch.generation);
-    let mut events = told_of_children(state, &judgement, newest, source);
+    let source_sequence = state.queries.len() as u64;
+    let mut events = attest::beside(state, &judgement, source, source_sequence);
+    let open = |child: &ChildJudgement| state.child(child.index).outcome == Outcome::Unknown;
+    let children = judgement.children.iter().filter(|child| open(child)).cloned().collect();
+    let told = Judgement { children, ..judgement.clone() };
+    events.extend(told_of_children(state, &told, newest, source));
     if !judgement.outcome.is_settled() {
         return events;
     }
@@ -348,8 +369,8 @@ fn reconciled(state: &State, judged: Judged) -> Vec<Event> {
         events.push(Event::OutcomeSettled(Settlement { source, ..settlement(&judgement, None) }));
         events.push(Event::ResultCommitted(result));
     } else if state.is_attested() {
-        let source_sequence = state.queries.len() as u64;
-        events.push(Event::EvidenceAttached { source, source_sequence, outcome: judgement.outcome });
+        let (outcome, child) = (judgement.outcome, None);
+        events.push(Event::EvidenceAttached { source, source_sequence, outcome, child });
     }
     events
 }
@@ -367,6 +388,8 @@ fn told_of_children(state: &State, judgement: &Judgement, generation: u32, sourc
             source,
             repairable: child.repairable,
             output: child.output.as_ref().map(|output| Digest::of_bytes(canonical(output).as_bytes())),
+            attested_reason: None,
+            left_unknown: None,
         }))
     };
     judgement.children.iter().filter_map(child).collect()
@@ -381,6 +404,7 @@ fn settlement(judgement: &Judgement, evidence: Option<&Evidence>) -> Settlement 
         retry_after_seconds: judgement.retry_after_seconds,
         http_status: evidence.and_then(Evidence::http_status),
         attested_reason: None,
+        unknown_children: 0,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The protected record: everything that explains an invocation, for operators only. It is another
 //! type than the envelope, and nothing turns one into the other.
 
+use crate::id::RequestId;
 use crate::project::{Projection, project};
 use crate::state::State;
 use crate::time::UnixMillis;
@@ -47,6 +48,8 @@ pub struct Diagnostic {
     state: State,
     #[serde(skip_serializing_if = "Option::is_none")]
     protected: Option<Protected>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    continued_by: Vec<RequestId>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -77,7 +80,19 @@ impl Diagnostic {
     #[must_use]
     pub fn of(state: State, protected: Option<Protected>, now: UnixMillis) -> Self {
         let claim = project(&state, now).into();
-        Self { schema: SCHEMA, claim, state, protected }
+        Self { schema: SCHEMA, claim, state, protected, continued_by: Vec::new() }
+    }
+
+    /// With the invocations that sent children of this batch once more, in order.
+    #[must_use]
+    pub fn continued_by(self, continued_by: Vec<RequestId>) -> Self {
+        Self { continued_by, ..self }
+    }
+
+    /// The invocations that sent children of this batch once more, in order.
+    #[must_use]
+    pub fn continuations(&self) -> &[RequestId] {
+        &self.continued_by
     }
 
     /// The folded events.

@@ -179,6 +179,9 @@ pub enum Event {
         source_sequence: u64,
         /// What it says.
         outcome: Outcome,
+        /// The position of the batch's child that it is about; none: the whole.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        child: Option<u32>,
     },
     /// A fact about the host.
     Host(HostEvent),
@@ -313,6 +316,31 @@ pub struct Continues {
     /// another account's, which knows neither them nor the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<CredentialUse>,
+    /// The public reference that the connector knew them by, where something unknown is sent again: by
+    /// another one the remote would not recognise them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
+    /// The time that their connector knew as the call's, where something unknown is sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted_at: Option<UnixMillis>,
+    /// The machine that has had them, where something unknown is sent again over SSH: no other one knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<PeerIdentity>,
+}
+
+impl Accepted {
+    /// When this call was made, as its connector knows it: what it sends again keeps its first time.
+    #[must_use]
+    pub fn known_since(&self) -> UnixMillis {
+        self.continues.as_ref().and_then(|continues| continues.accepted_at).unwrap_or(self.at)
+    }
+
+    /// The public reference by which its connector knows this call: what it sends again keeps its first one.
+    #[must_use]
+    pub fn reference(&self) -> Reference {
+        let first = self.continues.as_ref().and_then(|continues| continues.reference.clone());
+        first.unwrap_or_else(|| self.request_id.reference())
+    }
 }
 
 /// What an invocation is bound to. A change of any of it is another invocation.
@@ -567,6 +595,12 @@ pub struct ChildFacts {
     /// Digest of its output's canonical JSON; the output is stored beside the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Digest>,
+    /// Why, where a person settled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attested_reason: Option<String>,
+    /// How many children of a settled batch are unknown after this; none: it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_unknown: Option<u32>,
 }
 
 /// The invocation's outcome, known.
@@ -590,6 +624,9 @@ pub struct Settlement {
     /// Why, where a person settled it.
     #[serde(default)]
     pub attested_reason: Option<String>,
+    /// How many children of the batch it leaves unknown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unknown_children: u32,
 }
 
 /// What can be delivered.

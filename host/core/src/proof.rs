@@ -1,13 +1,13 @@
 //! What an event needs beside its place in the transition table: proof. A record that claims more than
 //! it proves is refused rather than believed.
 
-use crate::batch::again::{is_same_credential, may_send_again};
+use crate::batch::again::{is_same_credential, keeps_its_reference, may_send_again};
 use crate::ceiling::Ceiling;
 use crate::code::{Code, OutcomeRule, PhaseRule};
 use crate::contract::{Effect, Outcome, Phase, Repeat, Source};
 use crate::event::{
-    AttemptEnd, ChildFacts, CredentialUse, Dispatch, Event, EventKind, QueryFacts, QueryPurpose, Settlement,
-    Stop,
+    AttemptEnd, Binding, ChildFacts, CredentialUse, Dispatch, Event, EventKind, QueryFacts, QueryPurpose,
+    Settlement, Stop,
 };
 use crate::evidence::Evidence;
 use crate::inquiry;
@@ -35,6 +35,9 @@ impl State {
             Event::OutcomeSettled(settlement) if !self.is_proof(settlement) => {
                 Err(IllegalEvent::Contradiction(kind))
             }
+            Event::PreflightValidated(binding) if !self.may_bind(binding) => {
+                Err(IllegalEvent::Contradiction(kind))
+            }
             Event::CredentialAuthorized(credential) if !self.may_use(credential) => {
                 Err(IllegalEvent::Contradiction(kind))
             }
@@ -42,7 +45,7 @@ impl State {
             Event::QueryExchanged(query) if !self.may_ask(Some(query.purpose)) => {
                 Err(IllegalEvent::Contradiction(kind))
             }
-            Event::EvidenceAttached { source, .. } if !self.is_evidence(*source) => {
+            Event::EvidenceAttached { source, child, .. } if !self.is_evidence(*source, *child) => {
                 Err(IllegalEvent::Contradiction(kind))
             }
             Event::ChildSettled(child) if !self.is_proof_of_child(child) => {
@@ -130,7 +133,8 @@ impl State {
     #[must_use]
     pub fn may_be_sent_on(&self) -> bool {
         let ended = self.attempts.iter().filter(|attempt| attempt.end.is_some());
-        ended.map(crate::state::Attempt::outcome).all(|outcome| outcome == Outcome::Rejected)
+        let refused = ended.map(crate::state::Attempt::outcome).all(|outcome| outcome == Outcome::Rejected);
+        refused && self.taken_over().is_none()
     }
 
     fn check_dispatch(&self, dispatch: &Dispatch) -> Result<(), IllegalEvent> {
@@ -149,8 +153,7 @@ impl State {
         let Some(first) = self.attempts.first().map(|attempt| &attempt.dispatch) else {
             // What is unknown elsewhere is no first attempt, either.
             return self.accepted.continues.as_ref().is_none_or(|continues| {
-                let key = dispatch.key.as_ref();
-                contract.is_some_and(|repeat| may_send_again(continues, repeat, key, dispatch.at))
+                contract.is_some_and(|repeat| may_send_again(continues, repeat, dispatch))
             });
         };
         let permitted = match (self.outcome(), contract) {
@@ -258,6 +261,7 @@ impl State {
             && agrees(settlement.code, settlement.outcome)
             && self.settled.is_none()
             && self.children_agree(settlement)
+            && self.leaves_as_many_unknown(settlement)
             && (!known.is_settled() || known == settlement.outcome)
     }
 
@@ -272,6 +276,15 @@ impl State {
             (_, Outcome::Rejected, _) => outcomes.all(|outcome| outcome != Outcome::Committed),
             (_, Outcome::Committed, Some(_)) | (_, Outcome::Unknown | Outcome::NotAttempted, _) => true,
         }
+    }
+
+    /// What a settlement says of its children's number is so, where it says anything.
+    fn leaves_as_many_unknown(&self, settlement: &Settlement) -> bool {
+        if settlement.unknown_children == 0 {
+            return true;
+        }
+        let after = Self { settled: Some(settlement.clone()), ..self.clone() };
+        after.count_unknown_children() == settlement.unknown_children
     }
 
     /// A child's record needs the proof that an invocation's does: the newest attempt's answer, under the
@@ -301,7 +314,7 @@ impl State {
         let Some((attempt, binding)) = newest.zip(self.binding.as_ref()) else { return false };
         let Some(end) = &attempt.end else { return false };
         let generation = attempt.dispatch.generation;
-        let first = |told: &ChildFacts| told.index != child.index || told.generation != generation;
+        let first = |told: &ChildFacts| told.generation != generation;
         let ceiling = Ceiling::of(&end.evidence, &binding.contract);
         let permitted = match (end.outcome, child.outcome) {
             (Outcome::NotAttempted, _) | (_, Outcome::NotAttempted) => false,
@@ -313,16 +326,22 @@ impl State {
             (Outcome::Unknown | Outcome::Committed, Outcome::Rejected)
             | (Outcome::Committed, Outcome::Committed) => ceiling.allows(child.outcome, child.code.is_none()),
         };
-        permitted && child.generation == generation && self.children.iter().all(first)
+        permitted && child.generation == generation && self.children.of(child.index).all(first)
+    }
+
+    fn may_bind(&self, binding: &Binding) -> bool {
+        self.accepted.continues.as_ref().is_none_or(|continues| keeps_its_reference(continues, binding))
     }
 
     fn may_use(&self, credential: &CredentialUse) -> bool {
         self.accepted.continues.as_ref().is_none_or(|continues| is_same_credential(continues, credential))
     }
 
-    /// Evidence is about an effect, and a query's is what its answer showed.
-    fn is_evidence(&self, source: Source) -> bool {
+    /// Evidence is about an effect, and a query's is what its answer showed. Of a child it stands beside a
+    /// person's word; else it would be that child's record.
+    fn is_evidence(&self, source: Source, child: Option<u32>) -> bool {
         self.dispatched()
+            && child.is_none_or(|child| self.is_childs_word(child))
             && match source {
                 Source::RemoteQuery => self.was_answered(),
                 Source::RemoteResponse | Source::TransportObserved | Source::OperatorAttested => true,
@@ -333,7 +352,8 @@ impl State {
     /// of whose children are not: then the remote may still be asked what became of the effect.
     fn may_ask(&self, purpose: Option<QueryPurpose>) -> bool {
         let asks_for_fate = purpose.is_none_or(|purpose| purpose == QueryPurpose::Reconcile);
-        self.settled.is_none() || ((self.is_attested() || self.has_unknown_child()) && asks_for_fate)
+        let spoken_of = || self.is_attested() || self.has_attested_child();
+        self.settled.is_none() || (asks_for_fate && (spoken_of() || self.has_unknown_child()))
     }
 
     /// Whether the newest query of a reconciliation got a complete answer of the verified origin.

@@ -243,7 +243,7 @@ impl Row {
 /// Whether this claim of an effect is a refusal that an earlier copy of the request may have caused, where
 /// an intermediary may have sent one. That copy may have been carried out, so nothing is refused, unless the
 /// answer says by its header that it is the first copy's own.
-pub(crate) fn follows_a_copy(
+fn follows_a_copy(
     evidence: &HttpEvidence,
     contract: &Contract,
     (outcome, reason): (Outcome, Reason),
@@ -253,6 +253,18 @@ pub(crate) fn follows_a_copy(
         && !evidence.replayed
         && outcome == Outcome::Rejected
         && !reason.lies_in_the_request()
+}
+
+/// Whether a reading's refusal, of an effect or of one child, may be a second copy's, by its own reason or
+/// by the status's.
+pub(crate) fn may_be_a_copys_refusal(
+    evidence: &HttpEvidence,
+    contract: &Contract,
+    (outcome, reason): (Outcome, Reason),
+) -> bool {
+    let (claimed, by_status) = Row::of(evidence, contract).claims();
+    follows_a_copy(evidence, contract, (outcome, reason))
+        || (claimed != Outcome::Committed && follows_a_copy(evidence, contract, (outcome, by_status)))
 }
 
 /// Whether the contract says that the origin sends this status before any work. It can't say so of a

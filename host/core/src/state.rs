@@ -1,11 +1,12 @@
 //! What is known of one invocation: a fold over its events.
 
+use crate::batch::Told;
 use crate::closed::closed_enum;
 use crate::code::OutcomeRule;
 use crate::contract::{Effect, Outcome, Source, Stage};
 use crate::event::{
-    Accepted, AttemptEnd, Binding, ChildFacts, CredentialUse, Dispatch, Event, EventKind, QueryFacts,
-    ResultFacts, Settlement, Stop,
+    Accepted, AttemptEnd, Binding, CredentialUse, Dispatch, Event, EventKind, QueryFacts, ResultFacts,
+    Settlement, Stop,
 };
 use crate::evidence::{Cause, Evidence, HttpEvidence, SetupAttempt};
 use crate::job::Following;
@@ -101,7 +102,7 @@ pub struct State {
     /// Why it ended without an effect.
     pub stopped: Option<Stop>,
     /// What was learnt of a batch's children, in order. What is known of each is [`State::child`].
-    pub children: Vec<ChildFacts>,
+    pub children: Told,
     /// The job that the remote took on.
     pub job: Option<String>,
     /// The outcome.
@@ -112,6 +113,9 @@ pub struct State {
     pub cancel_requested: bool,
     /// Outcomes that came too late or from elsewhere, beside the record.
     pub attached: Vec<Outcome>,
+    /// The same of single children of a batch, each by its position.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attached_children: Vec<(u32, Outcome)>,
     /// When the next attempt is due.
     pub retry_at: Option<UnixMillis>,
     /// How often the host has asked by itself what became of the effect.
@@ -166,12 +170,13 @@ impl State {
             attempts: Vec::new(),
             unsent: Vec::new(),
             stopped: None,
-            children: Vec::new(),
+            children: Told::default(),
             job: None,
             settled: None,
             result: None,
             cancel_requested: false,
             attached: Vec::new(),
+            attached_children: Vec::new(),
             retry_at: None,
             asked: 0,
             ask_at: None,
@@ -373,7 +378,10 @@ impl State {
                 self.ask_at = *at;
             }
             Event::JobFollowed(following) => self.following = *following,
-            Event::EvidenceAttached { outcome, .. } => self.attached.push(*outcome),
+            Event::EvidenceAttached { outcome, child: None, .. } => self.attached.push(*outcome),
+            Event::EvidenceAttached { outcome, child: Some(child), .. } => {
+                self.attached_children.push((*child, *outcome));
+            }
             Event::ActionAccepted(_)
             | Event::ApprovalRequested { .. }
             | Event::ResultDelivered

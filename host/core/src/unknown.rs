@@ -2,6 +2,7 @@
 //! be done about each. Nothing is decided here that [`project`](crate::project::project) and
 //! [`permitted`](crate::retry::permitted) don't say.
 
+use crate::batch::{self, ChildId, WhyUnknown};
 use crate::code::Code;
 use crate::contract::{Outcome, Retry, RetryOwner};
 use crate::event::Event;
@@ -12,7 +13,7 @@ use crate::retry::permitted;
 use crate::state::State;
 use crate::time::UnixMillis;
 
-/// An effect that was dispatched and that nothing has settled.
+/// An effect that was dispatched and that nothing has settled, or a batch with children of that kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownEffect {
     /// Its invocation.
@@ -31,6 +32,8 @@ pub struct UnknownEffect {
     pub retry_owner: RetryOwner,
     /// What can be done, the safest first.
     pub next: Vec<NextStep>,
+    /// Of a batch, the children that are unknown. Where the whole is settled, it is listed for these alone.
+    pub children: Vec<UnknownChild>,
 }
 
 /// What can be done about an unknown effect.
@@ -52,6 +55,19 @@ pub enum NextStep {
     },
     /// Somebody looks at the remote and says what became of it.
     Attest,
+    /// Somebody looks at the remote and says of each child that is listed what became of it.
+    AttestChildren,
+}
+
+/// A child of a batch whose fate nobody knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownChild {
+    /// Its position.
+    pub index: u32,
+    /// Its identity.
+    pub id: ChildId,
+    /// Why nothing is known of it.
+    pub why: WhyUnknown,
 }
 
 impl UnknownEffect {
@@ -62,10 +78,17 @@ impl UnknownEffect {
     #[must_use]
     pub fn of(state: &State, ended_at: Option<UnixMillis>, now: UnixMillis) -> Option<Self> {
         let first = state.attempts.first()?;
-        if state.settled.is_some() || state.outcome() != Outcome::Unknown {
-            return None;
-        }
-        let claim = project(state, now);
+        let children = unknown_children(state);
+        let (retry, retry_owner) = match &state.settled {
+            Some(_) if children.is_empty() => return None,
+            // Whatever may be done about the whole, these are an operator's.
+            Some(_) => (Retry::Reconcile, RetryOwner::Operator),
+            None if state.outcome() != Outcome::Unknown => return None,
+            None => {
+                let claim = project(state, now);
+                (claim.retry, claim.retry_owner)
+            }
+        };
         let next = match ended_at {
             Some(ended_at) if state.active().is_none() => {
                 // A host that was to repeat it and has gone meanwhile is not waited for.
@@ -79,10 +102,11 @@ impl UnknownEffect {
             operation: state.accepted.operation.clone(),
             dispatched_at: first.dispatch.at,
             age_seconds: now.seconds_since(first.dispatch.at),
-            code: claim.code,
-            retry: claim.retry,
-            retry_owner: claim.retry_owner,
+            code: project(state, now).code,
+            retry,
+            retry_owner,
             next,
+            children,
         })
     }
 }
@@ -98,17 +122,33 @@ fn steps(state: &State, ended_at: UnixMillis, now: UnixMillis) -> impl Iterator<
         Some(key) => NextStep::RepeatWithKey { until: key.expires },
         None => NextStep::Repeat,
     };
-    let repeat = permitted(state, now).is_ok().then_some(again);
-    ask.into_iter().chain(repeat).chain([NextStep::Attest])
+    let settled = state.settled.is_some();
+    let permitted = match settled {
+        true => !batch::again::again(state, now).unknown.is_empty(),
+        false => permitted(state, now).is_ok(),
+    };
+    let attest = if settled { NextStep::AttestChildren } else { NextStep::Attest };
+    ask.into_iter().chain(permitted.then_some(again)).chain([attest])
 }
 
-/// Whether these events, in order, leave their invocation with an ended attempt and no settlement since;
-/// none where they change nothing about that. It is what an index of such invocations is kept by.
+fn unknown_children(state: &State) -> Vec<UnknownChild> {
+    let bound = state.binding.as_ref().map_or(&[][..], |binding| &binding.children);
+    let of = |index: u32| {
+        let id = bound.get(usize::try_from(index).ok()?)?.clone();
+        Some(UnknownChild { index, id, why: state.why_unknown(index) })
+    };
+    state.unknown_children().filter_map(of).collect()
+}
+
+/// Whether these events, in order, leave their invocation with an ended attempt and no settlement since, or
+/// with a settlement that leaves children unknown; none where they change nothing about that. It is what an index of such invocations is kept by.
 #[must_use]
 pub fn leaves_unsettled(events: &[Event]) -> Option<bool> {
     let bearing = |event: &Event| match event {
         Event::AttemptEnded(_) => Some(true),
-        Event::OutcomeSettled(_) => Some(false),
+        // Children of a settled batch may be unknown all the same.
+        Event::OutcomeSettled(settlement) => Some(settlement.unknown_children > 0),
+        Event::ChildSettled(child) => child.left_unknown.map(|left| left > 0),
         Event::ActionAccepted(_)
         | Event::PreflightValidated(_)
         | Event::ApprovalRequested { .. }
@@ -123,7 +163,6 @@ pub fn leaves_unsettled(events: &[Event]) -> Option<bool> {
         | Event::RequestSent { .. }
         | Event::RemoteResponseStarted { .. }
         | Event::RemoteResponseComplete { .. }
-        | Event::ChildSettled(_)
         | Event::JobAccepted { .. }
         | Event::ResultCommitted(_)
         | Event::ResultDelivered

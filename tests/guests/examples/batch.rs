@@ -72,13 +72,15 @@ impl Connector for Batch {
                 Some(key) => json!({ "id": item.id, "key": format!("{key}-{}", item.id) }),
                 None => json!({ "id": item.id }),
             };
-            let body = json!({ "items": items.iter().map(item).collect::<Vec<_>>() });
+            let named = format!("{} {}", call.reference, call.accepted_at);
+            let body = json!({ "items": items.iter().map(item).collect::<Vec<_>>(), "call": named });
             return Ok(HttpRequest::post("/batch").credential("key").json(&body).as_effect("Write them"));
         };
         let response = exchange.http()?;
         let verdict = response.verdict(Terms::NONE);
         if !verdict.success {
-            return Ok(verdict.into());
+            // A refusal may say of each child why.
+            return Ok(verdict.children(children(response, Entry::written).unwrap_or_default()).into());
         }
         Ok(verdict.output(json!({})).children(children(response, Entry::written)?).into())
     }

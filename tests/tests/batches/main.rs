@@ -11,6 +11,9 @@
 mod again;
 mod answers;
 mod later;
+mod links;
+mod program;
+mod words;
 
 use proofport_broker::{Delivery, RetryBatchError};
 use proofport_core::code::Code;

@@ -250,6 +250,7 @@ async fn the_remote_may_be_asked_after_a_word() {
             source: Source::RemoteQuery,
             source_sequence: 1,
             outcome: Outcome::Rejected,
+            child: None,
         };
         assert_eq!(after.last().map(|recorded| &recorded.event), Some(&attached));
         let record = open.broker.diagnostic(&id).unwrap().unwrap();

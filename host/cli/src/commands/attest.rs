@@ -9,14 +9,18 @@ use proofport_gateway::AttestError;
 use proofport_gateway::host::Connections;
 
 pub(super) async fn run(app: &App, args: Attest) -> anyhow::Result<u8> {
-    let Attest { act: Act { id }, outcome, reason } = args;
+    let Attest { act: Act { id }, child, outcome, reason } = args;
     let Some((home, passphrase)) = proved(app, Latch::Refuses)? else {
         return refuse(app, Code::VaultLocked, None);
     };
     let Some(host) = open(app, home, &passphrase, Connections::None).await? else {
         return refuse(app, Code::VaultLocked, None);
     };
-    let delivery = match host.attest(&id, outcome, reason).await {
+    let attested = match &child {
+        Some(child) => host.attest_child(&id, child, outcome, reason).await,
+        None => host.attest(&id, outcome, reason).await,
+    };
+    let delivery = match attested {
         Ok(delivery) => delivery,
         Err(AttestError::NoSuchInvocation) => {
             host.close()?;
@@ -27,7 +31,12 @@ pub(super) async fn run(app: &App, args: Attest) -> anyhow::Result<u8> {
             return refuse(app, Code::VaultLocked, None);
         }
         Err(
-            error @ (AttestError::NotUnknown(_) | AttestError::NothingDispatched | AttestError::UnderWay),
+            error @ (AttestError::NotUnknown(_)
+            | AttestError::NoBatch
+            | AttestError::NoSingleChild(_)
+            | AttestError::Atomic
+            | AttestError::NothingDispatched
+            | AttestError::UnderWay),
         ) => {
             // Nothing changed: the answer is the record as it stands.
             app.out.remark(&error.to_string());

@@ -5,18 +5,20 @@ use super::App;
 use super::content::{Source, Stopped, Target, cut, into_file, into_stream, whole};
 use crate::args::{Act, Answer, Call};
 use crate::exit::{self, Usage};
-use crate::render::envelope;
+use crate::render::{envelope, visible};
 use anyhow::Context as _;
 use proofport_core::code::Code;
 use proofport_core::contract::RetryOwner;
 use proofport_core::envelope::Envelope;
 use proofport_core::event::Event;
 use proofport_core::id::{Name, OperationName, RequestId};
+use proofport_core::retry::Leave;
 use proofport_core::secret::Secret;
 use proofport_gateway::home::Home;
 use proofport_gateway::host::{Connections, Host, HostError, OpenOptions};
 use proofport_gateway::{
-    CallRequest, Caller, Delivery, FollowError, ReconcileError, RetryError, Vault, VaultError,
+    CallRequest, Caller, Delivery, FollowError, ReconcileError, RetryBatchError, RetryError, Vault,
+    VaultError,
 };
 use std::fs::File;
 use std::io::{IsTerminal as _, Read};
@@ -26,6 +28,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// More than any input that a connection takes, in bytes: its own limit has its own code.
 const MOST: u64 = 64 * 1024 * 1024;
+
+/// How many children a remark names.
+const MOST_NAMED: usize = 10;
 
 /// The status of a call that was left while it was under way.
 const LEFT: u8 = 12;
@@ -206,6 +211,9 @@ pub(super) async fn retry(app: &App, id: RequestId) -> anyhow::Result<u8> {
     };
     let delivery = match retried {
         Ok(delivery) => delivery,
+        Err(RetryError::NotPermitted(leave)) if is_answered_batch(&host, &id)? => {
+            return retry_children(app, host, id, leave).await;
+        }
         Err(RetryError::NoSuchInvocation) => {
             host.close()?;
             return refuse(app, Code::NoSuchInvocation, None);
@@ -289,6 +297,71 @@ pub(super) async fn follow(app: &App, id: RequestId) -> anyhow::Result<u8> {
     Ok(deliver(app, host, delivery))
 }
 
+/// Whether it is a batch whose whole is not sent again: then its children are, as far as they may be.
+fn is_answered_batch(host: &Host, id: &RequestId) -> anyhow::Result<bool> {
+    let record = host.broker().diagnostic(id)?;
+    Ok(record.is_some_and(|record| record.state().is_batch() && record.state().dispatched()))
+}
+
+async fn retry_children(app: &App, host: Host, id: RequestId, leave: Leave) -> anyhow::Result<u8> {
+    let interrupts = signal(SignalKind::interrupt()).context("interrupts can't be listened for")?;
+    let work = host.broker().retry_children(&id);
+    let Some(retried) = finished(app, &host, work, interrupts).await else {
+        return Ok(LEFT);
+    };
+    let delivery = match retried {
+        Ok(delivery) => {
+            app.out.remark(&linked(&id, &delivery.envelope));
+            delivery
+        }
+        Err(RetryBatchError::NoSuchInvocation) => {
+            host.close()?;
+            return refuse(app, Code::NoSuchInvocation, None);
+        }
+        Err(RetryBatchError::VaultLocked) => {
+            host.close()?;
+            return refuse(app, Code::VaultLocked, None);
+        }
+        Err(
+            error @ (RetryBatchError::NoBatch
+            | RetryBatchError::UnderWay
+            | RetryBatchError::Nothing
+            | RetryBatchError::MadeAnew { .. }
+            | RetryBatchError::TooEarly { .. }
+            | RetryBatchError::BindingChanged
+            | RetryBatchError::RecordMissing),
+        ) => {
+            // Nothing was sent: the answer is the record as it stands.
+            app.out.remark(&format!("the whole is not sent again ({leave}), and {error}"));
+            host.broker().result(&id, &operator())
+        }
+        Err(
+            error @ (RetryBatchError::Read(_) | RetryBatchError::Journal(_) | RetryBatchError::Internal(_)),
+        ) => {
+            exit::explain(&error.into(), app.out.json);
+            return Ok(exit::INTERNAL);
+        }
+    };
+    Ok(deliver(app, host, delivery))
+}
+
+/// What carries the children that were sent again: its answer is about them alone.
+fn linked(parent: &RequestId, answer: &Envelope) -> String {
+    let children = answer.children();
+    let ids: Vec<_> = children.iter().take(MOST_NAMED).map(|child| visible::text(child.id())).collect();
+    let more = if children.len() > ids.len() { ", …" } else { "" };
+    let (count, ids) = (children.len(), ids.join(", "));
+    let id = answer.request_id().map(|id| id.to_string()).unwrap_or_default();
+    match answer.repeated() {
+        true => format!(
+            "children of {parent} were sent again before, as {id} ({count}: {ids}{more}); nothing was sent now"
+        ),
+        false => format!(
+            "children of {parent} were sent again as {id} ({count}: {ids}{more}); this is the answer to them"
+        ),
+    }
+}
+
 pub(super) async fn reconcile(app: &App, id: RequestId) -> anyhow::Result<u8> {
     let host = match host_of(app, id).await? {
         Ok(host) => host,
@@ -329,12 +402,23 @@ pub(super) async fn reconcile(app: &App, id: RequestId) -> anyhow::Result<u8> {
 
 /// What the remote said of something that a person had settled is no part of the answer.
 fn beside(app: &App, delivery: &Delivery) {
+    for (child, known, said) in delivery.attached_children() {
+        let (child, compared) = (visible::text(child.as_str()), compared(known == said));
+        app.out.remark(&format!(
+            "of child {child} the remote's answer says {said}, which {compared} what an operator attested; it is on \
+             record as evidence, and the attested outcome stands",
+        ));
+    }
     let Some(said) = delivery.attached() else { return };
-    let compared = if delivery.envelope.outcome() == Some(said) { "agrees with" } else { "CONTRADICTS" };
+    let compared = compared(delivery.envelope.outcome() == Some(said));
     app.out.remark(&format!(
         "the remote's answer says {said}, which {compared} what an operator attested; it is on record as evidence, and \
          the attested outcome stands",
     ));
+}
+
+fn compared(same: bool) -> &'static str {
+    if same { "agrees with" } else { "CONTRADICTS" }
 }
 
 /// The caller of an embedded call: the operator, who has proved it with the passphrase.

@@ -19,9 +19,10 @@ pub(super) async fn inspect(app: &App, id: RequestId) -> anyhow::Result<u8> {
 pub(super) async fn timeline(app: &App, id: RequestId) -> anyhow::Result<u8> {
     let host = app.open(Connections::None).await?;
     let recorded = host.broker().timeline(&id);
+    let linked = host.broker().continued_by(&id);
     host.close()?;
-    let recorded = recorded?;
+    let (recorded, linked) = (recorded?, linked?);
     anyhow::ensure!(!recorded.is_empty(), NoSuchInvocation(id));
-    app.out.answer(&events::Timeline::of(id, &recorded), || events::text(&recorded))?;
+    app.out.answer(&events::Timeline::of(id, &recorded, &linked), || events::text(&recorded, &linked))?;
     Ok(exit::OK)
 }

@@ -4,6 +4,7 @@ use super::evidence::seen;
 use super::lines::{ALARM, Lines};
 use super::time::{micros, rfc3339};
 use super::timeline::{decision, peer, short};
+use super::unknowns::unknown_because;
 use super::visible;
 use proofport_core::batch::{ChildClaim, claims};
 use proofport_core::code::Code;
@@ -26,6 +27,9 @@ pub(crate) fn text(record: &Diagnostic, now: UnixMillis) -> String {
     claim(&mut lines, state, now);
     children(&mut lines, state, now);
     asked(&mut lines, state);
+    for linked in record.continuations() {
+        lines.line("sent again as", linked);
+    }
     binding(&mut lines, state);
     if let Some(credential) = &state.credential {
         lines.heading("Credential");
@@ -85,6 +89,15 @@ fn children(lines: &mut Lines, state: &State, now: UnixMillis) {
         let id = visible::text(id.as_str());
         let output = output.map(|digest| format!(", output {}", short(&digest))).unwrap_or_default();
         lines.line(&format!("{index}"), format_args!("{id}: {outcome} ({code}), retry {retry}{output}"));
+        if outcome == Outcome::Unknown {
+            lines.line("", unknown_because(state.why_unknown(index)));
+        }
+        let told = state.children.of(index).rev().find_map(|told| told.attested_reason.as_deref());
+        lines.some("attested", told.map(visible::text));
+        let said = state.attached_children.iter().filter(|(child, _)| *child == index);
+        for (_, said) in said {
+            lines.line("evidence", late(*said, outcome));
+        }
     }
 }
 

@@ -19,6 +19,8 @@ use serde::Serialize;
 pub(crate) struct Timeline<'a> {
     request_id: RequestId,
     events: Vec<Entry<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    continued_by: &'a [RequestId],
 }
 
 #[derive(Serialize)]
@@ -30,21 +32,24 @@ struct Entry<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    /// These events of this invocation.
-    pub(crate) fn of(request_id: RequestId, recorded: &'a [Recorded]) -> Self {
+    /// These events of this invocation, and the ones that sent children of it again.
+    pub(crate) fn of(request_id: RequestId, recorded: &'a [Recorded], continued_by: &'a [RequestId]) -> Self {
         let entry = |r: &'a Recorded| Entry { seq: r.seq, time: rfc3339(r.at), event: &r.event };
-        Self { request_id, events: recorded.iter().map(entry).collect() }
+        Self { request_id, events: recorded.iter().map(entry).collect(), continued_by }
     }
 }
 
 /// The events for a terminal.
-pub(crate) fn text(recorded: &[Recorded]) -> String {
+pub(crate) fn text(recorded: &[Recorded], continued_by: &[RequestId]) -> String {
     let mut lines = Lines::default();
     for Recorded { seq, at, event } in recorded {
         let (at, kind) = (rfc3339(*at), event.kind());
         let details = details(event);
         let line = format!("{QUIET}{seq:>6}  {at}{QUIET:#}  {kind:<24} {details}");
         lines.plain(line.trim_end());
+    }
+    for linked in continued_by {
+        lines.plain(format_args!("{QUIET}children of it were sent again as{QUIET:#} {linked}"));
     }
     lines.done()
 }
@@ -83,7 +88,9 @@ fn details(event: &Event) -> String {
         Event::ChildSettled(child) => {
             let code = child.code.map(|code| format!(" {code}")).unwrap_or_default();
             let id = visible::text(child.id.as_str());
-            format!("child {} ({id}): {}{code}, {}", child.index, child.outcome, child.source)
+            let reason = child.attested_reason.as_deref().map(visible::text);
+            let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            format!("child {} ({id}): {}{code}, {}{reason}", child.index, child.outcome, child.source)
         }
         Event::JobAccepted { id } => visible::text(id),
         Event::OutcomeSettled(settlement) => settled(settlement),
@@ -96,12 +103,15 @@ fn details(event: &Event) -> String {
         }
         Event::ReconcileScheduled { asked, at: None } => format!("asked {asked} times, and no more"),
         Event::JobFollowed(following) => followed(following),
-        Event::EvidenceAttached { source, source_sequence, outcome } => match source {
-            Source::RemoteQuery => format!("{outcome}, {source} {source_sequence}"),
-            Source::TransportObserved | Source::RemoteResponse | Source::OperatorAttested => {
-                format!("{outcome}, {source}, {source_sequence} there")
+        Event::EvidenceAttached { source, source_sequence, outcome, child } => {
+            let of = child.map(|child| format!("child {child}: ")).unwrap_or_default();
+            match source {
+                Source::RemoteQuery => format!("{of}{outcome}, {source} {source_sequence}"),
+                Source::TransportObserved | Source::RemoteResponse | Source::OperatorAttested => {
+                    format!("{of}{outcome}, {source}, {source_sequence} there")
+                }
             }
-        },
+        }
         Event::Host(host) => of_host(host),
     }
 }

@@ -2,10 +2,12 @@
 
 use super::lines::{Lines, QUIET, STRONG};
 use super::time::rfc3339;
+use super::visible;
+use proofport_core::batch::{ChildId, WhyUnknown};
 use proofport_core::code::Code;
 use proofport_core::contract::{Retry, RetryOwner};
 use proofport_core::id::{OperationName, RequestId};
-use proofport_core::unknown::{NextStep, UnknownEffect};
+use proofport_core::unknown::{NextStep, UnknownChild, UnknownEffect};
 use serde::Serialize;
 
 /// The machine form.
@@ -24,6 +26,23 @@ struct Entry<'a> {
     retry: Retry,
     retry_owner: RetryOwner,
     next: Vec<Step>,
+    /// Of a batch, those of its children that are unknown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    children: Vec<Child<'a>>,
+}
+
+#[derive(Serialize)]
+struct Child<'a> {
+    index: u32,
+    id: &'a ChildId,
+    why: WhyUnknown,
+}
+
+impl<'a> From<&'a UnknownChild> for Child<'a> {
+    fn from(child: &'a UnknownChild) -> Self {
+        let UnknownChild { index, id, why } = child;
+        Self { index: *index, id, why: *why }
+    }
 }
 
 #[derive(Serialize)]
@@ -39,6 +58,7 @@ enum Step {
         until: String,
     },
     Attest,
+    AttestChildren,
 }
 
 impl From<NextStep> for Step {
@@ -51,6 +71,7 @@ impl From<NextStep> for Step {
             NextStep::Repeat => Self::Repeat,
             NextStep::RepeatWithKey { until } => Self::RepeatWithKey { until: rfc3339(until) },
             NextStep::Attest => Self::Attest,
+            NextStep::AttestChildren => Self::AttestChildren,
         }
     }
 }
@@ -67,6 +88,7 @@ impl<'a> Unknowns<'a> {
             retry: effect.retry,
             retry_owner: effect.retry_owner,
             next: effect.next.iter().copied().map(Step::from).collect(),
+            children: effect.children.iter().map(Child::from).collect(),
         };
         Self { unknowns: found.iter().map(entry).collect() }
     }
@@ -132,9 +154,33 @@ fn next(effect: &UnknownEffect) -> (String, Vec<String>) {
             NextStep::Attest => {
                 remarks.extend(first(format!("proofport attest {id} --outcome … --reason …")).map(or));
             }
+            NextStep::AttestChildren => {
+                let command = format!("proofport attest {id} --child … --outcome … --reason …");
+                remarks.extend(first(command).map(or));
+            }
         }
     }
+    remarks.extend(effect.children.iter().take(MOST_CHILDREN).map(|child| {
+        let (index, id, why) = (child.index, visible::text(child.id.as_str()), unknown_because(child.why));
+        format!("child {index} ({id}): {why}")
+    }));
+    let more = effect.children.len().saturating_sub(MOST_CHILDREN);
+    remarks.extend((more > 0).then(|| format!("and {more} more children; --json lists all")));
     (command.unwrap_or_default(), remarks)
+}
+
+/// How many children of one batch are shown.
+const MOST_CHILDREN: usize = 20;
+
+/// Why nothing is known of a child, in words.
+pub(super) const fn unknown_because(why: WhyUnknown) -> &'static str {
+    match why {
+        WhyUnknown::UnderWay => "it is being carried out",
+        WhyUnknown::NoAnswer => "no complete answer came",
+        WhyUnknown::NotInAnswer => "the answer does not say what became of it",
+        WhyUnknown::SentBefore => "it is unknown in the call that sent it first",
+        WhyUnknown::OnlyTheWhole => "what settled the whole does not speak of it",
+    }
 }
 
 /// Another command than the first.
@@ -173,7 +219,38 @@ mod tests {
             retry: Retry::Reconcile,
             retry_owner: RetryOwner::Operator,
             next: next.to_vec(),
+            children: Vec::new(),
         }
+    }
+
+    fn child(index: u32, id: &str, why: WhyUnknown) -> UnknownChild {
+        UnknownChild { index, id: ChildId::parse(id).unwrap(), why }
+    }
+
+    #[test]
+    fn children_are_listed_with_the_reason() {
+        let children = vec![child(1, "b", WhyUnknown::NotInAnswer), child(7, "h", WhyUnknown::NoAnswer)];
+        let found = [UnknownEffect { children, ..effect(&[NextStep::AttestChildren]) }];
+        let shown = text(&found);
+        for line in [
+            "proofport attest act_aaaaaaaaaaaaaaaaaaaaaaaaaa --child … --outcome … --reason …",
+            "child 1 (b): the answer does not say what became of it",
+            "child 7 (h): no complete answer came",
+        ] {
+            assert!(shown.contains(line), "no {line:?} in {shown}");
+        }
+        let value = serde_json::to_value(Unknowns::of(&found)).unwrap();
+        let entry = &value["unknowns"][0];
+        assert_eq!(entry["next"], serde_json::json!([{ "step": "attest_children" }]));
+        let expected = serde_json::json!([
+            { "index": 1, "id": "b", "why": "not_in_answer" },
+            { "index": 7, "id": "h", "why": "no_answer" },
+        ]);
+        assert_eq!(entry["children"], expected);
+        let many = (0..25).map(|n| child(n, &format!("c{n}"), WhyUnknown::NoAnswer)).collect();
+        let shown = text(&[UnknownEffect { children: many, ..effect(&[NextStep::AttestChildren]) }]);
+        assert!(shown.contains("child 19 (c19)") && !shown.contains("c20"), "{shown}");
+        assert!(shown.contains("and 5 more children"), "{shown}");
     }
 
     #[test]

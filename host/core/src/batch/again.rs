@@ -12,7 +12,8 @@
 //!   in a header is the whole request's: with other content it would be refused, or be answered with the
 //!   first answer.
 //!
-//! Under a keyed contract the linked invocation takes over the first one's key, with its expiry, exactly
+//! What is unknown keeps the call's reference and time, by which its connector may have named it, and the
+//! machine that had it. Under a keyed contract the linked invocation takes over the first one's key, with its expiry, exactly
 //! where it carries something unknown. What was refused needs no key that is known already, and with a new
 //! one it can't be answered with the first one's refusal.
 //!
@@ -21,10 +22,10 @@
 
 use crate::batch::claims;
 use crate::contract::{KeyPlace, Outcome, Repeat, Retry};
-use crate::event::{Continues, CredentialUse, KeyUse};
-use crate::evidence::Evidence;
+use crate::event::{Binding, Continues, CredentialUse, Dispatch, KeyUse, QueryPurpose};
+use crate::evidence::{Evidence, PeerIdentity};
 use crate::manifest::BatchMode;
-use crate::state::State;
+use crate::state::{Attempt, State};
 use crate::time::UnixMillis;
 
 /// What may be sent once more.
@@ -45,6 +46,7 @@ pub fn again(state: &State, now: UnixMillis) -> Again {
         return Again::default();
     }
     let delayed_until = held_back_until(state).filter(|until| now < *until);
+    let alone = is_known_alone(state);
     let mut again = Again::default();
     for claim in claims(state, now) {
         match (claim.outcome, claim.retry) {
@@ -52,7 +54,7 @@ pub fn again(state: &State, now: UnixMillis) -> Again {
                 None => again.children.push(claim.index),
                 Some(until) => again.not_before = Some(until),
             },
-            (Outcome::Unknown, Retry::Backoff | Retry::SameIdempotencyKey) => {
+            (Outcome::Unknown, Retry::Backoff | Retry::SameIdempotencyKey) if alone => {
                 again.children.push(claim.index);
                 again.unknown.push(claim.index);
             }
@@ -67,7 +69,12 @@ pub fn again(state: &State, now: UnixMillis) -> Again {
             )
             | (
                 Outcome::Unknown,
-                Retry::Never | Retry::AfterCorrection | Retry::Reconcile | Retry::FetchResult,
+                Retry::Never
+                | Retry::AfterCorrection
+                | Retry::Backoff
+                | Retry::SameIdempotencyKey
+                | Retry::Reconcile
+                | Retry::FetchResult,
             ) => {}
         }
     }
@@ -82,6 +89,19 @@ fn may_be_divided(state: &State) -> bool {
     // Nobody repeats the whole any more, or nobody may.
     let alone = state.settled.is_some() || !binding.contract.repeat.is_repeatable();
     independent && alone && state.dispatched() && state.active().is_none() && state.retry_at.is_none()
+}
+
+/// Whether the remote would know a child again that it may have carried out, in other company than it came:
+/// by nothing that belongs to the whole request, as a key in a header does; not at another origin; and not
+/// by what a query said once and nobody kept.
+pub(super) fn is_known_alone(state: &State) -> bool {
+    let by_whole = match state.binding.as_ref().map(|binding| &binding.contract.repeat) {
+        Some(Repeat::Keyed(keyed)) => matches!(keyed.place, KeyPlace::Header(_)),
+        Some(Repeat::None | Repeat::Idempotent | Repeat::Conditional) | None => false,
+    };
+    let sent_on = state.attempts.iter().any(|attempt| attempt.dispatch.follows.is_some());
+    let prepared = state.queries.iter().any(|query| query.purpose == QueryPurpose::Prepare);
+    !by_whole && !sent_on && !prepared
 }
 
 /// Until when the newest answer asked to wait.
@@ -108,33 +128,44 @@ pub fn continues(state: &State, children: &[u32], unknown: &[u32]) -> Continues 
         parent: state.accepted.request_id,
         key: first_key(state).filter(|_| carried).cloned(),
         credential: state.credential.clone().filter(|_| carried),
+        reference: state.binding.as_ref().map(|binding| binding.reference.clone()).filter(|_| carried),
+        accepted_at: carried.then(|| state.accepted.known_since()),
+        peer: machine(state).filter(|_| carried).cloned(),
         unknown,
     }
+}
+
+/// The machine that had the commands; none where there were none.
+fn machine(state: &State) -> Option<&PeerIdentity> {
+    let exec = |attempt: &&Attempt| attempt.end.as_ref().is_some_and(|end| end.evidence.ssh().is_some());
+    state.attempts.iter().find(exec).map(|attempt| &attempt.dispatch.peer)
 }
 
 fn first_key(state: &State) -> Option<&KeyUse> {
     state.attempts.iter().find_map(|attempt| attempt.dispatch.key.as_ref())
 }
 
-/// Whether an effect that sends something unknown again may go out at this time, under this key: as its
-/// contract permits, and only while the remote still knows it.
-pub(crate) fn may_send_again(
-    continues: &Continues,
-    repeat: &Repeat,
-    key: Option<&KeyUse>,
-    at: UnixMillis,
-) -> bool {
+/// Whether an effect that sends something unknown again may go out like this: as its contract permits, only
+/// while the remote still knows it, and over SSH only to the machine that had it.
+pub(crate) fn may_send_again(continues: &Continues, repeat: &Repeat, dispatch: &Dispatch) -> bool {
     if continues.unknown.is_empty() {
         return true;
     }
-    match repeat {
+    let key = dispatch.key.as_ref();
+    let permitted = match repeat {
         Repeat::Idempotent => true,
         Repeat::Keyed(keyed) => {
-            let same = continues.key.as_ref() == key && key.is_some_and(|key| at < key.expires);
+            let same = continues.key.as_ref() == key && key.is_some_and(|key| dispatch.at < key.expires);
             same && keyed.place == KeyPlace::Connector
         }
         Repeat::None | Repeat::Conditional => false,
-    }
+    };
+    permitted && continues.peer.as_ref().is_none_or(|peer| *peer == dispatch.peer)
+}
+
+/// Whether what is sent again keeps the reference that it was sent with.
+pub(crate) fn keeps_its_reference(continues: &Continues, binding: &Binding) -> bool {
+    continues.reference.as_ref().is_none_or(|reference| *reference == binding.reference)
 }
 
 /// Whether this is the credential that what is sent again was sent with.

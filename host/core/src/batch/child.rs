@@ -1,9 +1,11 @@
 //! What is known of one child, and what may be claimed of it.
 
+use super::again::is_known_alone;
 use super::bound::ChildId;
 use crate::attempts::together;
+use crate::closed::closed_enum;
 use crate::code::Code;
-use crate::contract::{Action, KeyPlace, Outcome, Repeat, Retry, Source};
+use crate::contract::{Action, Outcome, Retry, Source};
 use crate::digest::Digest;
 use crate::event::ChildFacts;
 use crate::manifest::BatchMode;
@@ -47,8 +49,34 @@ impl State {
     /// Whether a child may have been carried out or not.
     #[must_use]
     pub fn has_unknown_child(&self) -> bool {
+        self.unknown_children().next().is_some()
+    }
+
+    /// The positions of the children that may have been carried out or not.
+    pub fn unknown_children(&self) -> impl Iterator<Item = u32> {
         let count = self.binding.as_ref().map_or(0, |binding| binding.children.len());
-        self.dispatched() && (0..).take(count).any(|index| self.child(index).outcome == Outcome::Unknown)
+        let sent = if self.dispatched() { count } else { 0 };
+        (0..).take(sent).filter(|index| self.child(*index).outcome == Outcome::Unknown)
+    }
+
+    pub(crate) fn count_unknown_children(&self) -> u32 {
+        u32::try_from(self.unknown_children().count()).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn child_records(&self) -> Vec<ChildRecord> {
+        let count = self.binding.as_ref().map_or(0, |binding| binding.children.len());
+        (0..).take(count).map(|index| self.child(index)).collect()
+    }
+
+    /// Whether a person settled a child by itself.
+    #[must_use]
+    pub fn has_attested_child(&self) -> bool {
+        self.children.iter().any(|facts| facts.source == Source::OperatorAttested)
+    }
+
+    /// Whether what is known of this child is a person's word and nothing else.
+    pub(crate) fn is_childs_word(&self, index: u32) -> bool {
+        self.child(index).outcome.is_settled() && !self.child_proved(index).outcome.is_settled()
     }
 
     /// Unknown where something is sent again that is unknown in the record of the invocation that sent it
@@ -67,9 +95,18 @@ impl State {
     /// answer said of the child, or else what became of the attempt; unless a query or a person settled it.
     #[must_use]
     pub fn child(&self, index: u32) -> ChildRecord {
+        self.child_by(index, |_| true)
+    }
+
+    /// The same, of what answers and queries said, whatever a person said.
+    pub(crate) fn child_proved(&self, index: u32) -> ChildRecord {
+        self.child_by(index, |source| source != Source::OperatorAttested)
+    }
+
+    fn child_by(&self, index: u32, counts: impl Fn(Source) -> bool) -> ChildRecord {
         // What a query or a person said holds for the attempts up to then, and for none that came after.
-        let own = |facts: &&ChildFacts| facts.index == index && !is_answer(facts.source);
-        let later = self.children.iter().rev().find(own);
+        let own = |facts: &&ChildFacts| !is_answer(facts.source) && counts(facts.source);
+        let later = self.children.of(index).rev().find(own);
         let since = later.map_or(0, |facts| facts.generation);
         let unknown = ChildRecord::plain(Outcome::Unknown, Some(Code::OutcomeUnknown));
         let taken_over = self.is_taken_over(index).then_some(unknown);
@@ -84,7 +121,7 @@ impl State {
         let record =
             newest.unwrap_or_else(|| ChildRecord::plain(outcome, Some(code(self).unwrap_or(Code::Internal))));
         match outcome {
-            Outcome::Unknown => self.settled_with_all().unwrap_or(record),
+            Outcome::Unknown => self.settled_with_all(counts).unwrap_or(record),
             Outcome::NotAttempted | Outcome::Rejected | Outcome::Committed => record,
         }
     }
@@ -92,10 +129,8 @@ impl State {
     /// What this attempt alone says of the child.
     fn child_in(&self, attempt: &Attempt, index: u32) -> ChildRecord {
         let generation = attempt.dispatch.generation;
-        let own = |facts: &&ChildFacts| {
-            facts.index == index && facts.generation == generation && is_answer(facts.source)
-        };
-        if let Some(facts) = self.children.iter().find(own) {
+        let own = |facts: &&ChildFacts| facts.generation == generation && is_answer(facts.source);
+        if let Some(facts) = self.children.of(index).find(own) {
             return facts.into();
         }
         let ended = attempt.end.as_ref().map_or_else(|| code(self), |end| end.code);
@@ -112,8 +147,8 @@ impl State {
     }
 
     /// What a query or a person that settled the whole says of a child of which nothing else is known.
-    fn settled_with_all(&self) -> Option<ChildRecord> {
-        let settled = self.settled.as_ref()?;
+    fn settled_with_all(&self, counts: impl Fn(Source) -> bool) -> Option<ChildRecord> {
+        let settled = self.settled.as_ref().filter(|settled| counts(settled.source))?;
         if is_answer(settled.source) {
             return None;
         }
@@ -132,9 +167,52 @@ impl State {
         }
     }
 
+    /// Why nothing is known of the child at this position; for one that is unknown.
+    #[must_use]
+    pub fn why_unknown(&self, index: u32) -> WhyUnknown {
+        if self.settled.as_ref().is_some_and(|settled| !is_answer(settled.source)) {
+            return WhyUnknown::OnlyTheWhole;
+        }
+        let unknown = |attempt: &&Attempt| self.child_in(attempt, index).outcome == Outcome::Unknown;
+        match self.attempts.iter().rev().find(unknown) {
+            Some(attempt) if attempt.end.is_none() => WhyUnknown::UnderWay,
+            Some(attempt) if attempt.outcome() == Outcome::Committed => WhyUnknown::NotInAnswer,
+            Some(attempt) => {
+                let generation = attempt.dispatch.generation;
+                match self.children.of(index).any(|facts| facts.generation == generation) {
+                    true => WhyUnknown::NotInAnswer,
+                    false => WhyUnknown::NoAnswer,
+                }
+            }
+            None => WhyUnknown::SentBefore,
+        }
+    }
+
+    /// Whether its children stand or fall together.
+    #[must_use]
+    pub fn is_atomic(&self) -> bool {
+        self.is_batch() && self.batch_mode() == BatchMode::Atomic
+    }
+
     fn batch_mode(&self) -> BatchMode {
         let batch = self.binding.as_ref().and_then(|binding| binding.contract.batch.as_ref());
         batch.map_or(BatchMode::Independent, |batch| batch.mode)
+    }
+}
+
+closed_enum! {
+    /// Why nothing is known of a child that was sent.
+    pub enum WhyUnknown {
+        /// It is being carried out.
+        UnderWay = "under_way",
+        /// No complete answer came to the request that carried it.
+        NoAnswer = "no_answer",
+        /// The answer says nothing of it that settles it: it is not there, or there twice, or it is unclear.
+        NotInAnswer = "not_in_answer",
+        /// It is unknown in the invocation that sent it first, and a refusal here doesn't settle that.
+        SentBefore = "sent_before",
+        /// What settled the whole says nothing of this one.
+        OnlyTheWhole = "only_the_whole",
     }
 }
 
@@ -172,8 +250,9 @@ pub fn claims(state: &State, now: UnixMillis) -> Vec<ChildClaim> {
     let claim = |(index, id): (u32, &ChildId)| {
         let record = state.child(index);
         let row = record.code.map(Code::row);
-        let retry =
-            row.map_or(Retry::Never, |row| of_child(state, retry(row.retry, state, record.outcome, now)));
+        let retry = row.map_or(Retry::Never, |row| {
+            of_child(state, record.outcome, retry(row.retry, state, record.outcome, now))
+        });
         ChildClaim {
             index,
             id: id.clone(),
@@ -187,16 +266,12 @@ pub fn claims(state: &State, now: UnixMillis) -> Vec<ChildClaim> {
     (0..).zip(&binding.children).map(claim).collect()
 }
 
-/// A key in a header is the whole request's: once the batch is settled it is not sent again, and no child
-/// of it can be sent alone under that key.
-fn of_child(state: &State, retry: Retry) -> Retry {
-    let repeat = state.binding.as_ref().map(|binding| &binding.contract.repeat);
-    let whole = match repeat {
-        Some(Repeat::Keyed(keyed)) => matches!(keyed.place, KeyPlace::Header(_)),
-        Some(Repeat::None | Repeat::Idempotent | Repeat::Conditional) | None => false,
-    };
+/// Once the batch is settled it is not sent again whole. What is unknown in it is sent again alone, if at all,
+/// and only where the remote would know it again.
+fn of_child(state: &State, outcome: Outcome, retry: Retry) -> Retry {
+    let lost = state.settled.is_some() && outcome == Outcome::Unknown && !is_known_alone(state);
     match retry {
-        Retry::SameIdempotencyKey if whole && state.settled.is_some() => Retry::Reconcile,
+        Retry::SameIdempotencyKey | Retry::Backoff if lost => Retry::Reconcile,
         Retry::SameIdempotencyKey
         | Retry::Never
         | Retry::AfterCorrection

@@ -7,8 +7,7 @@ use crate::code::Code;
 use crate::contract::{Outcome, Reason, Source};
 use crate::evidence::Evidence;
 use crate::manifest::{BatchMode, Contract};
-use crate::row::follows_a_copy;
-use crate::state::State;
+use crate::row::may_be_a_copys_refusal;
 use crate::verdict::ChildVerdict;
 use serde_json::Value;
 
@@ -105,7 +104,7 @@ pub fn judge(answer: Answer<'_>, reading: Reading, said: Vec<Said>) -> Judgement
 }
 
 /// What was said of a bound child.
-enum Match {
+pub(super) enum Match {
     Missing,
     /// Twice, and not the same.
     Contradictory,
@@ -113,7 +112,7 @@ enum Match {
 }
 
 /// What was said of each child, by position and identity, and how much was said of nobody.
-fn matched(bound: &[ChildId], said: Vec<Said>) -> (Vec<Match>, u32) {
+pub(super) fn matched(bound: &[ChildId], said: Vec<Said>) -> (Vec<Match>, u32) {
     let mut matches: Vec<Match> = bound.iter().map(|_| Match::Missing).collect();
     let mut unmatched: u32 = 0;
     for said in said {
@@ -143,7 +142,7 @@ fn unspoken(whole: Judgement, bound: &[ChildId], mode: BatchMode) -> Judgement {
 
 /// A child of which nothing was said. A whole that was refused, or that is unknown, has no child that is
 /// not; of one that happened, a child says nothing by itself unless all stand or fall together.
-fn shared(whole: &Judgement, mode: BatchMode, index: u32) -> ChildJudgement {
+pub(super) fn shared(whole: &Judgement, mode: BatchMode, index: u32) -> ChildJudgement {
     match (whole.outcome, mode) {
         (Outcome::Rejected | Outcome::Unknown | Outcome::NotAttempted, _) => ChildJudgement {
             repairable: whole.repairable,
@@ -158,7 +157,7 @@ fn shared(whole: &Judgement, mode: BatchMode, index: u32) -> ChildJudgement {
 }
 
 /// All have the whole's fate, and nothing that was said of a child may contradict it.
-fn atomic(whole: Judgement, word: (Outcome, bool), matched: Vec<Match>) -> Judgement {
+pub(super) fn atomic(whole: Judgement, word: (Outcome, bool), matched: Vec<Match>) -> Judgement {
     let contradicts = |said: &Match| match said {
         Match::Missing => false,
         Match::Contradictory => true,
@@ -233,11 +232,12 @@ fn independent(
 fn is_proved(verdict: &ChildVerdict, answer: Answer<'_>, ceiling: Ceiling) -> bool {
     let claims = (verdict.outcome, verdict.reason);
     // A child may have been refused because an earlier copy of the request carried it out.
-    let copied = answer.evidence.http().is_some_and(|http| follows_a_copy(http, answer.contract, claims));
+    let copied =
+        answer.evidence.http().is_some_and(|http| may_be_a_copys_refusal(http, answer.contract, claims));
     ceiling.allows(verdict.outcome, verdict.success) && !copied
 }
 
-fn claimed(index: u32, said: Said) -> ChildJudgement {
+pub(super) fn claimed(index: u32, said: Said) -> ChildJudgement {
     let Said { verdict: ChildVerdict { outcome, success, reason, .. }, output } = said;
     // A child has no parts that could differ.
     let reason = if reason == Reason::Partial { Reason::RemoteFailed } else { reason };
@@ -258,7 +258,11 @@ fn handed_over(code: Option<Code>, output: Held) -> (Option<Code>, Option<Value>
 
 /// What the children make of the whole. A batch is committed if any child is, a success only if each is,
 /// and refused only if each is refused: what its own verdict says beyond that is not believed.
-fn of_children(whole: Judgement, success: bool, children: &[(Outcome, Option<Code>)]) -> Judgement {
+pub(super) fn of_children(
+    whole: Judgement,
+    success: bool,
+    children: &[(Outcome, Option<Code>)],
+) -> Judgement {
     let all = |wanted: Outcome| children.iter().all(|(outcome, _)| *outcome == wanted);
     let any_committed = children.iter().any(|(outcome, _)| *outcome == Outcome::Committed);
     let all_ok = children.iter().all(|(_, code)| code.is_none());
@@ -285,7 +289,7 @@ fn of_children(whole: Judgement, success: bool, children: &[(Outcome, Option<Cod
 }
 
 /// The judgement with another outcome and code. An output goes with the code that it was given for.
-fn overruled(whole: Judgement, outcome: Outcome, code: Code) -> Judgement {
+pub(super) fn overruled(whole: Judgement, outcome: Outcome, code: Code) -> Judgement {
     let same = whole.code == Some(code) && whole.outcome == outcome;
     let output = if same { whole.output } else { None };
     let source = match (outcome.is_settled(), whole.outcome.is_settled()) {
@@ -294,62 +298,4 @@ fn overruled(whole: Judgement, outcome: Outcome, code: Code) -> Judgement {
         (false, _) => Source::TransportObserved,
     };
     Judgement { outcome, code: Some(code), source, repairable: false, output, ..whole }
-}
-
-/// What a reconciliation found, child by child. `whole` is what it found of the batch, and each outcome in
-/// `said` is cut down to what a query proves. Only children that are unknown in the record are judged: what
-/// was proved before stays.
-#[must_use]
-pub fn found(state: &State, whole: Judgement, word: (Outcome, bool), said: Vec<Said>) -> Judgement {
-    let binding = state.binding.as_ref().filter(|binding| !binding.children.is_empty());
-    let Some((binding, batch)) = binding.and_then(|b| b.contract.batch.as_ref().map(|batch| (b, batch)))
-    else {
-        return whole;
-    };
-    let (matched, unmatched) = matched(&binding.children, said);
-    let judged = match batch.mode {
-        BatchMode::Atomic => found_atomic(whole, word, matched),
-        BatchMode::Independent => found_independent(state, whole, word.1, matched),
-    };
-    let open = |child: &ChildJudgement| state.child(child.index).outcome == Outcome::Unknown;
-    let children = judged.children.iter().filter(|child| open(child)).cloned().collect();
-    Judgement { children, unmatched_children: unmatched, ..judged }
-}
-
-/// An atomic batch is found whole, or nothing is.
-fn found_atomic(whole: Judgement, word: (Outcome, bool), matched: Vec<Match>) -> Judgement {
-    let judged = atomic(whole, word, matched);
-    let settled = judged.children.iter().all(|child| child.outcome.is_settled());
-    match judged.outcome.is_settled() && settled {
-        true => judged,
-        false => {
-            Judgement { children: Vec::new(), ..overruled(judged, Outcome::Unknown, Code::OutcomeUnknown) }
-        }
-    }
-}
-
-fn found_independent(state: &State, whole: Judgement, success: bool, matched: Vec<Match>) -> Judgement {
-    // What is settled was there: that nothing is found of it now says nothing of its children.
-    let absent = state.settled.is_none()
-        && whole.outcome == Outcome::Rejected
-        && matched.iter().all(|m| matches!(m, Match::Missing));
-    let mut children = Vec::new();
-    let mut outcomes = Vec::with_capacity(matched.len());
-    for (index, said) in (0..).zip(matched) {
-        let before = state.child(index);
-        // That this call's effect is absent does not say that the first one's is.
-        let refusable = !state.is_taken_over(index);
-        let now = match said {
-            _ if before.outcome.is_settled() => None,
-            Match::Once(said) if said.verdict.outcome == Outcome::Rejected && !refusable => None,
-            Match::Once(said) if said.verdict.outcome.is_settled() => Some(claimed(index, said)),
-            // Nothing of the batch is there.
-            Match::Missing if absent && refusable => Some(shared(&whole, BatchMode::Independent, index)),
-            Match::Missing | Match::Once(_) | Match::Contradictory => None,
-        };
-        outcomes
-            .push(now.as_ref().map_or((before.outcome, before.code), |child| (child.outcome, child.code)));
-        children.extend(now);
-    }
-    Judgement { children, ..of_children(whole, success, &outcomes) }
 }

@@ -146,7 +146,8 @@ fn what_is_learnt_afterwards_is_attached() {
         take(&mut state, Input::Queried(Box::new(query(QueryPurpose::Reconcile, complete(200)))));
         let attached =
             decide(&state, Input::Reconciled(Box::new(found(outcome, complete(200), &terms))), START);
-        let expected = Event::EvidenceAttached { source: Source::RemoteQuery, source_sequence: 1, outcome };
+        let expected =
+            Event::EvidenceAttached { source: Source::RemoteQuery, source_sequence: 1, outcome, child: None };
         assert_eq!(attached, Ok(vec![expected.clone()]));
         state.apply(&expected).unwrap();
         assert_eq!(state.attached, [outcome]);
@@ -168,6 +169,7 @@ fn evidence_of_a_query_needs_its_answer() {
         source: Source::RemoteQuery,
         source_sequence: 1,
         outcome: Outcome::Committed,
+        child: None,
     };
     let refused = Err(IllegalEvent::Contradiction(EventKind::EvidenceAttached));
     let mut state = unknown(&terms);

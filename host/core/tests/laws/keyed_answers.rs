@@ -99,6 +99,9 @@ fn the_mark_settles_the_children_that_were_sent_with_the_first() {
                 unknown: vec![0],
                 key: Some(key_use(8, KEY_END)),
                 credential: Some(credential()),
+                reference: None,
+                accepted_at: None,
+                peer: None,
             })
         });
         let mut state =
@@ -120,6 +123,8 @@ fn the_mark_settles_the_children_that_were_sent_with_the_first() {
             code: Some(Code::RemoteRejected),
             source: Source::RemoteResponse,
             repairable: false,
+            attested_reason: None,
+            left_unknown: None,
             output: None,
         };
         state.apply(&Event::ChildSettled(child)).unwrap();

@@ -54,7 +54,7 @@ fn late(state: &mut State, outcome: Outcome) {
     let refused = state.apply(&Event::AttemptEnded(end(1, outcome)));
     assert_eq!(refused, Err(IllegalEvent::OutOfOrder { standing: here, event: EventKind::AttemptEnded }));
     let source = Source::RemoteResponse;
-    state.apply(&Event::EvidenceAttached { source, source_sequence: 1, outcome }).unwrap();
+    state.apply(&Event::EvidenceAttached { source, source_sequence: 1, outcome, child: None }).unwrap();
     assert_eq!((state.outcome(), state.settled.clone(), state.attempts.clone()), known);
 }
 
@@ -148,7 +148,7 @@ fn what_is_told_out_of_order_is_refused() {
     let contradiction = IllegalEvent::Contradiction;
     let (generation, source) = (1, Source::RemoteResponse);
     let settled = |outcome| Event::OutcomeSettled(settlement(outcome, source));
-    let attached = Event::EvidenceAttached { source, source_sequence: 1, outcome: Committed };
+    let attached = Event::EvidenceAttached { source, source_sequence: 1, outcome: Committed, child: None };
 
     // The first attempt's answer arrives while the second is under way.
     let mut state = under_way(&terms);

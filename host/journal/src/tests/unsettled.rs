@@ -3,9 +3,10 @@
 use super::{Home, append, id, options, said};
 use crate::tables::UNSETTLED;
 use crate::{Batch, Journal, JournalError};
+use proofport_core::batch::ChildId;
 use proofport_core::code::Code;
 use proofport_core::contract::{Outcome, Source};
-use proofport_core::event::{AttemptEnd, Event, Settlement};
+use proofport_core::event::{AttemptEnd, ChildFacts, Event, Settlement};
 use proofport_core::evidence::{Cause, HttpEvidence};
 use proofport_core::id::RequestId;
 use proofport_core::time::UnixMillis;
@@ -35,6 +36,7 @@ fn settled() -> Event {
         retry_after_seconds: None,
         http_status: None,
         attested_reason: Some("seen".to_owned()),
+        unknown_children: 0,
     })
 }
 
@@ -93,6 +95,35 @@ fn with_version(home: &Home, version: u64, drop_index: bool) {
     about.insert("proofport.journal", &version.to_be_bytes()[..]).unwrap();
     drop(about);
     transaction.commit().unwrap();
+}
+
+/// Children of a batch that is settled may be unknown all the same.
+#[test]
+fn a_settlement_that_leaves_children_unknown_is_listed_until_none_is() {
+    let home = Home::new();
+    let journal = home.open();
+    let Event::OutcomeSettled(settlement) = settled() else { unreachable!() };
+    let partly = Event::OutcomeSettled(Settlement { unknown_children: 2, ..settlement });
+    let child = |left: Option<u32>| {
+        Event::ChildSettled(ChildFacts {
+            index: 0,
+            id: ChildId::parse("a").unwrap(),
+            generation: 1,
+            outcome: Outcome::Committed,
+            code: None,
+            source: Source::OperatorAttested,
+            repairable: false,
+            output: None,
+            attested_reason: None,
+            left_unknown: left,
+        })
+    };
+    take(&journal, 1, vec![ended(), partly]);
+    take(&journal, 1, vec![child(Some(1))]);
+    take(&journal, 1, vec![child(None)]);
+    assert_eq!(listed(&journal), [id(1)]);
+    take(&journal, 1, vec![child(None), child(Some(0))]);
+    assert_eq!(listed(&journal), []);
 }
 
 #[test]

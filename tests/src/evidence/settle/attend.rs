@@ -45,7 +45,7 @@ fn next(unknown: &UnknownEffect) -> Option<Move> {
     let moves = unknown.next.iter().filter_map(|step| match step {
         NextStep::Repeat | NextStep::RepeatWithKey { .. } => Some(Move::Repeat),
         NextStep::Reconcile { .. } => Some(Move::Ask),
-        NextStep::Wait | NextStep::Attest => None,
+        NextStep::Wait | NextStep::Attest | NextStep::AttestChildren => None,
     });
     moves.min_by_key(|next| *next != Move::Repeat)
 }

@@ -94,19 +94,24 @@ fn stands(state: &State, unknown: Option<&UnknownEffect>) -> Stands {
     }
 }
 
+/// Whether a person can settle it by a word.
+fn is_attested(step: &NextStep) -> bool {
+    matches!(step, NextStep::Attest | NextStep::AttestChildren)
+}
+
 /// Why a person has to see to it; none: the record does not say.
 fn reason(unknown: &UnknownEffect) -> Option<&'static str> {
     let for_a_person = match unknown.retry_owner {
         RetryOwner::Operator | RetryOwner::Nobody => true,
         RetryOwner::Host | RetryOwner::Caller => false,
     };
-    let waits = unknown.next.contains(&NextStep::Wait) || !unknown.next.contains(&NextStep::Attest);
+    let waits = unknown.next.contains(&NextStep::Wait) || !unknown.next.iter().any(is_attested);
     if !for_a_person || waits {
         return None;
     }
     let repeats = unknown.next.iter().any(|step| match step {
         NextStep::Repeat | NextStep::RepeatWithKey { .. } => true,
-        NextStep::Wait | NextStep::Reconcile { .. } | NextStep::Attest => false,
+        NextStep::Wait | NextStep::Reconcile { .. } | NextStep::Attest | NextStep::AttestChildren => false,
     });
     let asks = unknown.next.iter().any(|step| matches!(step, NextStep::Reconcile { .. }));
     Some(match (repeats, asks) {

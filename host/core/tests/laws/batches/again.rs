@@ -2,15 +2,17 @@
 
 use super::*;
 use crate::common::values::{
-    KEY_END, LEASE_END, accepted, binding, child_id, complete, credential, digest, key_use, keyed, lost,
-    peer, query, settlement,
+    KEY_END, LEASE_END, accepted, binding, child_id, complete, credential, digest, elsewhere, exec, key_use,
+    keyed, lost, peer, query, settlement,
 };
 use proofport_core::batch::again::{Again, again, continues};
 use proofport_core::batch::found;
 use proofport_core::classify;
 use proofport_core::contract::{KeyPlace, Source};
 use proofport_core::decide::Readiness;
-use proofport_core::event::{ChildFacts, Continues, CredentialUse, KeyUse, QueryPurpose};
+use proofport_core::event::{Binding, ChildFacts, Continues, CredentialUse, KeyUse, QueryPurpose};
+use proofport_core::evidence::PeerIdentity;
+use proofport_core::exchange::SshExit;
 use proofport_core::id::RequestId;
 use proofport_core::project::project;
 use proofport_core::state::IllegalEvent;
@@ -127,10 +129,14 @@ fn what_is_unknown_takes_its_key_and_credential_along() {
         assert_eq!(continues(&state, children, unknown), expected, "{children:?}");
     };
     let parent = RequestId::from_random([7; 16]);
-    let nothing = Continues { parent, unknown: Vec::new(), key: None, credential: None };
+    let nothing = Continues { parent, ..takes_nothing_over() };
     check(keyed_by_connector(), &[2], &[], nothing.clone());
     check(keyed_by_connector(), &[2], &[1], nothing.clone());
-    let carried = Continues { unknown: vec![0], credential: Some(credential()), ..nothing };
+    // Without its reference and its time the remote would not know it again.
+    let reference = Some(RequestId::from_random([7; 16]).reference());
+    let accepted_at = Some(START);
+    let known = Continues { reference, accepted_at, ..nothing.clone() };
+    let carried = Continues { unknown: vec![0], credential: Some(credential()), ..known };
     check(Repeat::Idempotent, &[1, 2], &[1], carried.clone());
     let key = Some(key_use(8, KEY_END));
     check(keyed_by_connector(), &[1, 2], &[1], Continues { key: key.clone(), ..carried.clone() });
@@ -151,8 +157,19 @@ fn linked(repeat: Repeat, takes_over: Continues, uses: CredentialUse) -> Result<
 }
 
 fn takes_over(unknown: &[u32], key: Option<KeyUse>) -> Continues {
-    let parent = RequestId::from_random([1; 16]);
-    Continues { parent, unknown: unknown.to_vec(), key, credential: Some(credential()) }
+    Continues { unknown: unknown.to_vec(), key, credential: Some(credential()), ..takes_nothing_over() }
+}
+
+fn takes_nothing_over() -> Continues {
+    Continues {
+        parent: RequestId::from_random([1; 16]),
+        unknown: Vec::new(),
+        key: None,
+        credential: None,
+        reference: None,
+        accepted_at: None,
+        peer: None,
+    }
 }
 
 #[test]
@@ -278,6 +295,8 @@ fn a_record_of_absence_here_settles_nothing_that_was_sent_first() {
             source,
             repairable,
             output,
+            attested_reason: None,
+            left_unknown: None,
         })
     };
     check(child(0, "a", Rejected), true);
@@ -285,4 +304,96 @@ fn a_record_of_absence_here_settles_nothing_that_was_sent_first() {
     check(child(1, "b", Committed), true);
     check(Event::OutcomeSettled(settlement(Rejected, Source::RemoteQuery)), false);
     check(Event::OutcomeSettled(settlement(Rejected, Source::OperatorAttested)), true);
+}
+
+/// What is unknown keeps the reference by which its connector may have named it, and the machine that had it.
+#[test]
+fn what_is_unknown_keeps_its_reference_and_its_machine() {
+    let own = || RequestId::from_random([7; 16]).reference();
+    let check = |first: Continues, there: PeerIdentity, permitted: bool| {
+        let what = format!("{first:?} {there:?}");
+        let got = linked(Repeat::Idempotent, first, credential()).is_ok_and(|state| {
+            let key = None;
+            let ready = Readiness { request: digest(9), peer: there, key, lease_millis: 1, follows: None };
+            decide(&state, Input::Ready(Box::new(ready)), START).is_ok()
+        });
+        assert_eq!(got, permitted, "{what}");
+    };
+    let known = |reference| Continues { reference: Some(reference), ..takes_over(&[1], None) };
+    check(known(own()), peer(), true);
+    check(known(RequestId::from_random([8; 16]).reference()), peer(), false);
+    let machine = || Continues { peer: Some(peer()), ..takes_over(&[1], None) };
+    let other = || PeerIdentity { certificate: Some(digest(77)), ..peer() };
+    check(machine(), peer(), true);
+    check(machine(), other(), false);
+    check(takes_over(&[1], None), other(), true);
+    // Nothing of what was refused is anywhere.
+    check(Continues { unknown: Vec::new(), ..machine() }, other(), true);
+}
+
+/// One that continues another hands on what it took over itself.
+#[test]
+fn a_reference_is_handed_on() {
+    let first = RequestId::from_random([3; 16]).reference();
+    let Event::ActionAccepted(mut accepted) = accepted() else { panic!("no acceptance") };
+    let taken = Continues {
+        reference: Some(first.clone()),
+        accepted_at: Some(UnixMillis(5)),
+        ..takes_over(&[1], None)
+    };
+    accepted.continues = Some(Box::new(taken));
+    assert_eq!((accepted.reference(), accepted.known_since()), (first.clone(), UnixMillis(5)));
+    let binding = Binding { reference: first.clone(), ..binding(independent(Repeat::Idempotent)) };
+    let events = [Event::ActionAccepted(accepted), Event::PreflightValidated(Box::new(binding))];
+    let state = State::replay(&events).unwrap().unwrap();
+    let handed_on = continues(&state, &[1], &[1]);
+    assert_eq!((handed_on.reference, handed_on.accepted_at), (Some(first), Some(UnixMillis(5))));
+}
+
+/// Over SSH it takes the machine along that had the command.
+#[test]
+fn a_machine_is_taken_along() {
+    let done = exec(Some(SshExit::Status(0)), true);
+    let terms = independent(Repeat::Idempotent);
+    let state = answered(&terms, done, verdict(DIFFER), three(DONE, UNCLEAR, LATER));
+    assert_eq!(again(&state, START).unknown, [1]);
+    assert_eq!(continues(&state, &[1], &[1]).peer, Some(peer()));
+    assert_eq!(continues(&state, &[2], &[1]).peer, None);
+}
+
+/// Another origin knows nothing of them, and what was asked before is not kept: then nobody would know what is
+/// unknown again. What was refused may be sent all the same.
+#[test]
+fn what_nobody_would_know_again_is_not_sent() {
+    let check = |what: &str, change: &dyn Fn(&mut State), children: &[u32], retry: Retry| {
+        let mut state = partly(Repeat::Idempotent, None, UNCLEAR, LATER);
+        change(&mut state);
+        assert_eq!(again(&state, START).children, children, "{what}");
+        assert_eq!(rows(&state)[1].2, retry, "{what}");
+    };
+    check("nothing of the kind", &|_| {}, &[1, 2], Retry::Backoff);
+    let sent_on = |state: &mut State| state.attempts[0].dispatch.follows = Some(elsewhere());
+    check("sent on", &sent_on, &[2], Retry::Reconcile);
+    let asked = |state: &mut State| state.queries.push(query(QueryPurpose::Prepare, complete(200)));
+    check("prepared", &asked, &[2], Retry::Reconcile);
+    let looked = |state: &mut State| state.queries.push(query(QueryPurpose::Reconcile, complete(200)));
+    check("asked about", &looked, &[1, 2], Retry::Backoff);
+}
+
+/// A redirect is not followed with what another origin has perhaps carried out.
+#[test]
+fn what_is_sent_again_is_not_sent_on() {
+    let check = |unknown: &[u32], permitted: bool| {
+        let mut state = linked(Repeat::Idempotent, takes_over(unknown, None), credential()).unwrap();
+        let ready = Readiness { request: digest(9), peer: peer(), key: None, lease_millis: 1, follows: None };
+        take(&mut state, Input::Ready(Box::new(ready)));
+        take(&mut state, Input::Exchanged(Box::new(complete(307).into())));
+        take(&mut state, Input::Redirected { evidence: Box::new(complete(307)), to: elsewhere() });
+        let follows = Some(elsewhere());
+        let ready = Readiness { request: digest(8), peer: peer(), key: None, lease_millis: 1, follows };
+        let followed = decide(&state, Input::Ready(Box::new(ready)), START);
+        assert_eq!(followed.is_ok(), permitted, "{unknown:?}");
+    };
+    check(&[], true);
+    check(&[1], false);
 }

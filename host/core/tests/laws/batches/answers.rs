@@ -266,3 +266,24 @@ fn an_operation_without_children_has_none() {
     let judgement = judge(answer, verdict(DONE), three(DONE, CONFLICT, DONE));
     assert_eq!((judgement.outcome, judgement.code, judgement.children.len()), (Committed, None, 0));
 }
+
+/// Where an intermediary may have sent a copy before, a child's refusal is no more proof than the whole's.
+#[test]
+fn a_childs_refusal_may_be_a_second_copys() {
+    let check = |status: u16, reason: Reason, expected: Outcome| {
+        for repeated in [false, true] {
+            let evidence = HttpEvidence { may_be_repeated: repeated, ..complete(status) };
+            let said = three(DONE, (Rejected, false, reason), DONE);
+            let judgement = judged(&independent(Repeat::None), &evidence.into(), verdict(DIFFER), said);
+            let expected = if repeated { expected } else { Rejected };
+            assert_eq!(judgement.children[1].outcome, expected, "{status} {reason:?} {repeated}");
+        }
+    };
+    // By its own reason, and by the status's: another word for it makes it no other answer.
+    check(200, Reason::Conflict, Unknown);
+    check(200, Reason::InvalidInput, Rejected);
+    check(409, Reason::Conflict, Unknown);
+    check(409, Reason::InvalidInput, Unknown);
+    check(412, Reason::InvalidInput, Unknown);
+    check(422, Reason::InvalidInput, Rejected);
+}

@@ -180,6 +180,8 @@ fn a_childs_record_needs_proof() {
             source: Source::OperatorAttested,
             repairable: false,
             output: None,
+            attested_reason: None,
+            left_unknown: None,
         };
         change(&mut facts);
         Event::ChildSettled(facts)
@@ -261,6 +263,8 @@ fn a_settlement_agrees_with_the_children() {
             source,
             repairable,
             output,
+            attested_reason: None,
+            left_unknown: None,
         })
     };
     let refused = Err(IllegalEvent::Contradiction(EventKind::OutcomeSettled));

@@ -4,6 +4,7 @@ mod again;
 mod answers;
 mod later;
 mod walks;
+mod words;
 
 use crate::common::history::{Way, fold, reach};
 use crate::common::values::{START, batch, child_id, contract};

@@ -101,6 +101,8 @@ pub(crate) fn of_kind(kind: EventKind, state: &State) -> Vec<(&'static str, Even
                     source,
                     repairable,
                     output,
+                    attested_reason: None,
+                    left_unknown: None,
                 })
             };
             let refused = Some(Code::RateLimited);
@@ -146,8 +148,12 @@ pub(crate) fn of_kind(kind: EventKind, state: &State) -> Vec<(&'static str, Even
             ]
         }
         EventKind::EvidenceAttached => {
-            let attached =
-                |source| Event::EvidenceAttached { source, source_sequence: 1, outcome: Committed };
+            let attached = |source| Event::EvidenceAttached {
+                source,
+                source_sequence: 1,
+                outcome: Committed,
+                child: None,
+            };
             vec![("answer", attached(Source::RemoteResponse)), ("query", attached(Source::RemoteQuery))]
         }
         EventKind::SessionDecided => plain(Event::Host(HostEvent::SessionDecided { allowed: true })),

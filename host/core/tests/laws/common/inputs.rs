@@ -44,6 +44,7 @@ pub(crate) const fn place(input: &Input) -> usize {
         Input::Repeat(_) => 15,
         Input::Ask { .. } => 16,
         Input::Followed(_) => 17,
+        Input::ChildAttested { .. } => 18,
     }
 }
 
@@ -164,6 +165,11 @@ pub(crate) fn inputs(terms: &Contract, salt: usize) -> Vec<Input> {
             by: None,
             at: (!salt.is_multiple_of(4)).then_some(START),
         }),
+        Input::ChildAttested {
+            index: u32::try_from(salt % 4).unwrap(),
+            outcome: AttestedOutcome::ALL[salt % 2],
+            reason: reason(),
+        },
     ]
 }
 

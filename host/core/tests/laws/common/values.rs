@@ -256,6 +256,7 @@ pub(crate) fn settlement(outcome: Outcome, source: Source) -> Settlement {
         retry_after_seconds: None,
         http_status: None,
         attested_reason: None,
+        unknown_children: 0,
     }
 }
 

@@ -125,6 +125,8 @@ pub(crate) fn candidates(state: &State, salt: u64) -> Vec<Event> {
         source: salt.of(Source::ALL),
         repairable: salt.below(2) == 0,
         output: None,
+        attested_reason: None,
+        left_unknown: None,
     };
     let odd_settlement = Settlement {
         code: any_code(salt),
