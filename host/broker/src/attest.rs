@@ -100,6 +100,7 @@ impl Inner {
             bodies: Vec::new(),
             intents: Vec::new(),
             open: Some(false),
+            tally: None,
         })
         .await?;
         Ok(self.answer(&state, false))

@@ -2,6 +2,7 @@
 
 use crate::cancel::Interest;
 use crate::connection::Connection;
+use crate::failures::{self, Account};
 use crate::host::{Clock, Entropy};
 use crate::intent::{Caller, IntentKeys};
 use crate::prepared::Prepared;
@@ -26,8 +27,8 @@ use proofport_vault::{State as VaultState, Vault};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{Notify, watch};
-
 use tokio::task::JoinSet;
+
 /// What a broker is made of.
 pub struct Parts {
     /// The records.
@@ -66,6 +67,8 @@ pub(crate) struct Inner {
     asked: Notify,
     /// Who waits for what.
     pub(crate) interest: Interest,
+    /// What is under way of what failures are counted against.
+    failures: failures::UnderWay,
 }
 
 /// The one loop that meets core, journal, vault, egress and sandbox. Cheap to clone.
@@ -121,6 +124,7 @@ impl Delivery {
                 bodies: Vec::new(),
                 intents: Vec::new(),
                 open: None,
+                tally: None,
             });
         }
     }
@@ -163,14 +167,15 @@ impl Broker {
             asking: Mutex::new(HashSet::new()),
             asked: Notify::new(),
             interest: Interest::default(),
+            failures: failures::UnderWay::default(),
         });
+        // Together, so that many of them share few commits.
+        let mut ends = JoinSet::new();
         for id in inner.journal.open_invocations()? {
             let history = |source| StartError::History { id, source };
             let Some(state) = inner.state(&id).map_err(|error| match error {
                 ReadError::Journal(error) => StartError::Journal(error),
                 ReadError::History(error) => history(error),
-        // Together, so that many of them share few commits.
-        let mut ends = JoinSet::new();
             })?
             else {
                 continue;
@@ -188,6 +193,7 @@ impl Broker {
                 bodies: Vec::new(),
                 intents: Vec::new(),
                 open: Some(false),
+                tally: None,
             };
             let journal = inner.journal.clone();
             ends.spawn(async move { journal.append(batch).await });
@@ -372,6 +378,7 @@ impl Inner {
         let canonical = value.as_ref().map_or_else(String::new, canonical);
         let declared = connection.as_ref().and_then(|c| c.manifest.operation(&request.operation.operation));
         let contract = connection.as_ref().zip(declared).map(|(c, operation)| c.contract(operation));
+        let contract_known = contract.is_some();
         let keys =
             contract.filter(|contract| contract.effect == Effect::Write && value.is_some()).map(|contract| {
                 let spans = contract.repeat == Repeat::None;
@@ -397,6 +404,12 @@ impl Inner {
                 Meeting::First => {}
             }
         }
+        let bound = connection.as_ref().filter(|_| contract_known);
+        let account = bound.map(|c| Account::of(&self.failures, &request, c.failures));
+        let spent = account.as_ref().filter(|_| !call_key_reused);
+        if let Some(stopped) = spent.and_then(|account| self.too_often(account, &request)) {
+            return stopped;
+        }
         if self.journal.room() == Room::Short {
             // What is under way keeps the space that is left, for its settlement.
             tracing::error!("the disk is nearly full, so that nothing new is taken on; free some space");
@@ -417,6 +430,7 @@ impl Inner {
         let begun = Run::begin(Arc::clone(&self), connection, accepted, value, canonical, publish);
         let finished = match begun {
             Ok(mut run) => {
+                run.account = account;
                 if let Some(keys) = keys.as_ref().filter(|_| !call_key_reused) {
                     run.remember(keys.all().into_iter().chain(link).collect());
                 }
@@ -462,6 +476,7 @@ impl Inner {
                 bodies: Vec::new(),
                 intents: Vec::new(),
                 open: Some(false),
+                tally: None,
             };
             if applied && self.append(batch).await.is_err() {
                 tracing::error!(%id, "the end of a failed invocation could not be recorded");

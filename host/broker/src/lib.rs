@@ -14,6 +14,7 @@ mod connect;
 mod connection;
 mod content;
 mod exchange;
+mod failures;
 mod host;
 mod intent;
 mod judge;

@@ -28,6 +28,7 @@ pub mod envelope;
 pub mod event;
 pub mod evidence;
 pub mod exchange;
+pub mod failures;
 pub mod id;
 pub mod manifest;
 pub mod origin;

@@ -1,6 +1,7 @@
 //! One connection.
 
 use super::credential::{self, Binding};
+use super::failures;
 use super::fresh;
 use super::limits::{self, Limits};
 use super::list;
@@ -14,6 +15,7 @@ use ipnet::IpNet;
 use proofport_broker::Fresh;
 use proofport_core::contract::Repeat;
 use proofport_core::digest::Digest;
+use proofport_core::failures::FailureBudget;
 use proofport_core::id::Name;
 use proofport_core::manifest::Contract;
 use proofport_core::origin::{Origin, Scheme};
@@ -66,6 +68,8 @@ pub struct ConnectionConfig {
     pub limits: Limits,
     /// How often the host repeats an effect by itself where the contract permits it; none: never.
     pub retries: Option<At<RetryBudget>>,
+    /// How often a session may fail at each operation before it is stopped.
+    pub failures: FailureBudget,
 }
 
 impl ConnectionConfig {
@@ -133,7 +137,7 @@ pub enum TrustError {
     Invalid(#[from] InvalidTrust),
 }
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "connector",
     "origins",
     "ssh",
@@ -150,6 +154,7 @@ const KEYS: [&str; 16] = [
     "credentials",
     "limits",
     "retries",
+    "failures",
 ];
 
 /// Reads one connection; none if something that it can't be without is wrong.
@@ -204,6 +209,8 @@ pub(super) fn read<'a>(
     let limits = bounds.map(|bounds| limits::read(reader, &bounds)).unwrap_or_default();
     let retries = reader.field(section, "retries").and_then(|field| reader.section(&field));
     let retries = retries.map(|section| retries::read(reader, &section));
+    let failures = reader.field(section, "failures").and_then(|field| reader.section(&field));
+    let failures = failures.map(|section| failures::read(reader, &section)).unwrap_or_default();
     let (name, place) = (name.clone(), section.place);
     let (connector, origins) = (connector?, origins?);
     if declared.is_some() && ssh.is_none() {
@@ -228,6 +235,7 @@ pub(super) fn read<'a>(
         credentials,
         limits,
         retries,
+        failures,
     })
 }
 
