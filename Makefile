@@ -5,7 +5,7 @@ SHELL := /bin/bash
 VENV := .venv
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help setup wasm servers demo test lint bench evidence fuzz
+.PHONY: help setup wasm servers demo test lint bench evidence sabotage fuzz
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -71,6 +71,10 @@ evidence: setup ## the long fault runs, one JSON of counts each under target/evi
 	@mkdir -p target/evidence
 	cargo build --release --quiet --workspace --bins
 	$(TARGET)/release/evidence
+
+sabotage: ## breaks one law after another in a copy of the tree, and shows that a test sees each
+	@cargo build --quiet --package proofport-sabotage --target-dir $(TARGET)/sabotage/runner
+	@$(TARGET)/sabotage/runner/debug/sabotage $(ONLY)
 
 fuzz: ## the property tests of the laws with many more random histories than `make test` tries
 	PROPTEST_CASES=$(or $(CASES),50000) cargo test --workspace --quiet --test laws -- properties envelope

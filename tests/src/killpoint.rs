@@ -110,12 +110,14 @@ pub const fn scenario(kind: EventKind) -> Option<Scenario> {
         EventKind::QueryExchanged => Some(Scenario::Read),
         EventKind::Stopped => Some(Scenario::NoConnection),
         EventKind::JobAccepted => Some(Scenario::Job),
-        // Approvals, cancellation, batches and retries are not driven yet; late evidence comes after a call.
+        // Approvals, cancellation, batches, retries and questions are not driven here; late evidence comes after a call.
         EventKind::ApprovalRequested
         | EventKind::ApprovalDecided
         | EventKind::CancelRequested
         | EventKind::ChildSettled
         | EventKind::RetryScheduled
+        | EventKind::ReconcileScheduled
+        | EventKind::JobFollowed
         | EventKind::EvidenceAttached => None,
         // Facts about the host are no part of a call.
         EventKind::SessionDecided

@@ -26,3 +26,4 @@ pub mod rig;
 pub mod squid;
 pub mod ssh_peer;
 pub mod sshd;
+pub mod way;

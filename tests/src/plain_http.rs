@@ -19,6 +19,23 @@ impl Message {
         [self.head.as_slice(), self.body.as_slice()].concat()
     }
 
+    /// A header's value, by its name in lower case; of several the first.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.head);
+        let mut fields = text.lines().skip(1).filter_map(|line| line.split_once(':'));
+        let (_, value) = fields.find(|(field, _)| field.eq_ignore_ascii_case(name))?;
+        Some(value.trim().to_owned())
+    }
+
+    /// A request's method and target.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let text = String::from_utf8_lossy(&self.head);
+        let mut words = text.lines().next().unwrap_or_default().split(' ');
+        format!("{} {}", words.next().unwrap_or_default(), words.next().unwrap_or_default())
+    }
+
     /// A response's status; none where the first line is no status line.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
@@ -32,6 +49,11 @@ impl Message {
 /// # Errors
 /// When the stream breaks or ends within a message, or the message is not framed by Content-Length.
 pub fn read_message(stream: &mut impl BufRead) -> io::Result<Option<Message>> {
+    read(stream, true)
+}
+
+/// Reads one message. An answer to HEAD has no body, whatever its length says (RFC 9110 section 9.3.2).
+fn read(stream: &mut impl BufRead, with_body: bool) -> io::Result<Option<Message>> {
     let (mut head, mut length) = (Vec::new(), 0);
     loop {
         let mut line = Vec::new();
@@ -50,7 +72,7 @@ pub fn read_message(stream: &mut impl BufRead) -> io::Result<Option<Message>> {
             length = value.trim().parse().map_err(io::Error::other)?;
         }
     }
-    let mut body = vec![0; length];
+    let mut body = vec![0; if with_body { length } else { 0 }];
     stream.read_exact(&mut body)?;
     Ok(Some(Message { head, body }))
 }
@@ -62,5 +84,6 @@ pub fn read_message(stream: &mut impl BufRead) -> io::Result<Option<Message>> {
 pub fn exchange(peer: SocketAddr, request: &[u8]) -> io::Result<Message> {
     let mut stream = TcpStream::connect(peer)?;
     stream.write_all(request)?;
-    read_message(&mut BufReader::new(stream))?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    read(&mut BufReader::new(stream), !request.starts_with(b"HEAD "))?
+        .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }

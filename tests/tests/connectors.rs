@@ -158,7 +158,7 @@ async fn stripe_runs_in_the_sandbox() {
     let step = run.next(&answered(&effect, 402, declined)).await;
     check(step, Outcome::Rejected, false, Reason::Conflict, Some(&codes));
 
-    let query = "GET /v1/payment_intents?limit=100&created%5Bgte%5D=1700000000";
+    let query = "GET /v1/payment_intents?limit=100&created%5Bgte%5D=1700000000&created%5Blte%5D=1700010800";
     let query = sent(run.reconcile(&effect, &[]).await, Role::Query, query);
     let list = json!({ "data": [intent], "has_more": false }).to_string();
     let step = run.reconcile(&effect, &answered(&query, 200, &list)).await;

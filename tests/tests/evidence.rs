@@ -7,7 +7,7 @@
     reason = "a test says what it expects by panicking"
 )]
 
-use proofport_tests::evidence::{faults, http, kills, ssh};
+use proofport_tests::evidence::{faults, http, kills, settle, ssh};
 use std::path::Path;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -54,4 +54,24 @@ async fn releases_over_a_connection_that_is_cut_are_made_once() {
     let counts = ssh::run(4, 7).await;
     assert!(counts.is_sound(), "{counts:#?}");
     assert!(counts.looks > 0, "{counts:#?}");
+}
+
+/// Every call of every contract is settled or waits for a person, whatever happens to requests and hosts.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_record_is_settled_or_waits_and_says_what_the_peers_have() {
+    let counts = settle::run(settle::Plan::of(150, 4, 7), Path::new(env!("CARGO_BIN_EXE_settle-host"))).await;
+    assert!(counts.is_sound(), "{counts:#?}");
+    assert_eq!((counts.kills, counts.total.invocations), (4, 150));
+    assert_eq!(counts.contracts.len(), 8, "{}", counts.table());
+}
+
+/// No host can do anything about a way that sends on twice what no contract covers: the counts see it.
+#[tokio::test(flavor = "multi_thread")]
+async fn second_effects_are_seen() {
+    let plan = settle::Plan { repeats_anything: true, percent: 90, ..settle::Plan::of(60, 0, 7) };
+    let counts = settle::run(plan, Path::new(env!("CARGO_BIN_EXE_settle-host"))).await;
+    let duplicates = |contract: &str| counts.contracts[contract].duplicates;
+    assert!(duplicates("none") + duplicates("keyed, marked none") > 0, "{counts:#?}");
+    assert_eq!(duplicates("keyed, in a header") + duplicates("keyed, in the request"), 0, "{counts:#?}");
+    assert!(!counts.is_sound());
 }

@@ -166,6 +166,11 @@ fn ends() -> Vec<(&'static str, &'static str, End)> {
         ("contracts", "conditional", Passes(settles)),
         ("contracts", "job", Passes(settles)),
         ("execs", "exec", Passes(refuses)),
+        ("inquires", "once", Passes(settles)),
+        ("inquires", "same", Passes(settles)),
+        ("inquires", "keyed", Passes(settles)),
+        ("inquires", "prepared", Passes(settles)),
+        ("inquires", "submit", Passes(settles)),
     ]
 }
 

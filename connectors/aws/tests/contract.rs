@@ -120,12 +120,21 @@ fn a_connection_is_for_one_service() {
 
 /// The first step of a call.
 fn first(operation: &str, input: &Value, config: &Value) -> Result<HttpRequest, Vec<String>> {
+    first_with(Some(KEY), operation, input, config)
+}
+
+fn first_with(
+    key: Option<&str>,
+    operation: &str,
+    input: &Value,
+    config: &Value,
+) -> Result<HttpRequest, Vec<String>> {
     let call = Call {
         operation: operation.to_owned(),
         input: input.to_string(),
         config: config.to_string(),
         reference: "ppcase".to_owned(),
-        idempotency_key: Some(KEY.to_owned()),
+        idempotency_key: key.map(str::to_owned),
         accepted_at: 0,
     };
     match Aws::next(&call, &[]) {
@@ -180,4 +189,20 @@ fn a_key_fits_where_it_is_put() {
     let token = body.split('&').find_map(|field| field.strip_prefix("ClientToken=")).unwrap();
     assert_eq!(token, KEY);
     assert!(token.len() <= 64);
+}
+
+/// An admin who has the contract taken away mints no key, and the services want one in the request.
+#[test]
+fn without_a_contract_the_reference_takes_the_place_of_the_key() {
+    let check = |operation: &str, input: Value, config: Value| {
+        let request = first_with(None, operation, &input, &config).unwrap();
+        let body = String::from_utf8(request.body.unwrap()).unwrap();
+        assert!(body.contains("ppcase"), "{operation}: {body}");
+    };
+    let sqs = || json!({ "sqs": { "queues_at": "https://sqs.example/1" } });
+    check("sqs_send_fifo", json!({ "queue": "q.fifo", "message": "a", "group": "g" }), sqs());
+    let entries = json!([{ "id": "a", "message": "a", "group": "g" }]);
+    check("sqs_send_batch_fifo", json!({ "queue": "q.fifo", "entries": entries }), sqs());
+    let launch = json!({ "image_id": "ami-12345678", "instance_type": "t3.micro", "count": 1 });
+    check("ec2_run_instances", launch, json!({ "ec2": {} }));
 }

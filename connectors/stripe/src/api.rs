@@ -27,27 +27,16 @@ const KEY_RETENTION_SECONDS: u64 = 24 * 60 * 60;
 /// off well before, and lists (unlike the search API) are consistent with writes.
 const ABSENCE_SETTLES_AFTER_SECONDS: u32 = 60;
 
-/// Whether an operation's effect, once made, can be made invisible to the list that is searched.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Visibility {
-    /// Nothing deletes it.
-    Lasting,
-    /// It can be deleted, and then the list does not show it: absence proves nothing.
-    Deletable,
-}
-
-/// A write under Stripe's idempotency contract.
-pub(crate) fn write(name: &str, visibility: Visibility) -> Operation {
+/// A write under Stripe's idempotency contract. What became of it can be read at any time, by anybody who
+/// may call it, so that the host need not be told to ask.
+pub(crate) fn write(name: &str) -> Operation {
     let keyed = KeyedContract::new(key_in_header("Idempotency-Key"), "account")
         .retention_seconds(KEY_RETENTION_SECONDS)
         .compares_payload()
         .running_status(409)
         .replay_header("idempotent-replayed");
-    let absence_settles = match visibility {
-        Visibility::Lasting => Some(ABSENCE_SETTLES_AFTER_SECONDS),
-        Visibility::Deletable => None,
-    };
-    with_common(Operation::write(name, Repeat::Keyed(keyed))).reconcile(absence_settles, false)
+    with_common(Operation::write(name, Repeat::Keyed(keyed)))
+        .reconcile(Some(ABSENCE_SETTLES_AFTER_SECONDS), true)
 }
 
 /// A read.

@@ -1,7 +1,7 @@
 //! Customers (`/v1/customers`).
 
-use crate::api::{self, Visibility};
 use crate::search::{self, Found, Metadata, Search};
+use crate::{api, config};
 use proofport_sdk::{
     Call, Evidence, Exchange, Fault, HttpRequest, HttpResponse, Operation, Reason, ReconcileStep, Step,
     Value, Verdict, json,
@@ -59,7 +59,7 @@ pub(crate) fn declare_create() -> Operation {
         "phone": api::text(20),
         "description": api::text(350),
     });
-    api::write("create_customer", Visibility::Deletable)
+    api::write("create_customer")
         .summary("Create a customer.")
         .input(&api::object(input, &[]))
         .output(&schema())
@@ -111,6 +111,12 @@ pub(crate) fn find_created(
     evidence: &Evidence,
     history: &[Exchange],
 ) -> Result<ReconcileStep, Fault> {
-    let search = Search { path: PATH, filter: search::created_since(evidence), what: "the customer" };
+    let search = Search {
+        path: PATH,
+        filters: search::created_around(evidence),
+        // A customer that was deleted is in no list.
+        shows_all: config::read(call)?.customers_never_deleted,
+        what: "the customer",
+    };
     search.step::<Customer>(call, history)
 }

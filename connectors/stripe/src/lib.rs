@@ -4,6 +4,7 @@
 //! errors and [`search`] finds out what became of a create whose answer was lost.
 
 mod api;
+mod config;
 mod customers;
 mod failure;
 mod money;
@@ -27,6 +28,7 @@ impl Connector for Stripe {
             env!("CARGO_PKG_VERSION"),
             "Customers, payment intents and refunds at Stripe.",
         )
+        .config(&config::schema())
         .slot(Slot::new(
             api::SLOT,
             "A secret or restricted key with write access to customers, payment intents and refunds.",

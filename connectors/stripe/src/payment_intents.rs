@@ -1,13 +1,13 @@
 //! Payment intents (`/v1/payment_intents`).
 
-use crate::api::{self, Visibility};
+use crate::api;
 use crate::money::{self, Amount};
 use crate::search::{self, Found, Metadata, Search};
 use proofport_sdk::{
     Call, Evidence, Exchange, Fault, HttpRequest, HttpResponse, Operation, Reason, ReconcileStep, Step,
     Value, Verdict, json,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 const PATH: &str = "/v1/payment_intents";
 
@@ -48,6 +48,10 @@ struct PaymentIntent {
     metadata: Metadata,
     #[serde(default, skip_serializing)]
     confirmation_method: ConfirmationMethod,
+    #[serde(default, skip_serializing)]
+    latest_charge: Option<IgnoredAny>,
+    #[serde(default, skip_serializing)]
+    last_payment_error: Option<IgnoredAny>,
 }
 
 /// Where a payment intent is in its life.
@@ -70,6 +74,14 @@ enum ConfirmationMethod {
     #[default]
     Automatic,
     Manual,
+}
+
+impl PaymentIntent {
+    /// Whether Stripe shows no trace of a confirmation: the latest charge is "null until confirmation is
+    /// attempted", and an authentication that failed before there was one leaves an error.
+    const fn is_untried(&self) -> bool {
+        self.latest_charge.is_none() && self.last_payment_error.is_none()
+    }
 }
 
 impl Found for PaymentIntent {
@@ -97,7 +109,7 @@ pub(crate) fn declare_create() -> Operation {
         },
         "description": api::text(1000),
     });
-    api::write("create_payment_intent", Visibility::Lasting)
+    api::write("create_payment_intent")
         .summary("Create a payment intent. Nothing is charged until it is confirmed.")
         .input(&api::object(input, &["amount", "currency"]))
         .output(&schema())
@@ -109,7 +121,7 @@ pub(crate) fn declare_confirm() -> Operation {
         "payment_method": api::id("(pm|src|card)"),
         "return_url": { "type": "string", "format": "uri", "pattern": "^https?://", "maxLength": 5000 },
     });
-    api::write("confirm_payment_intent", Visibility::Lasting)
+    api::write("confirm_payment_intent")
         .summary("Confirm a payment intent: this charges the customer. The status says how far it came.")
         .input(&api::object(input, &["payment_intent"]))
         .output(&schema())
@@ -181,7 +193,12 @@ pub(crate) fn find_created(
     evidence: &Evidence,
     history: &[Exchange],
 ) -> Result<ReconcileStep, Fault> {
-    let search = Search { path: PATH, filter: search::created_since(evidence), what: "the payment intent" };
+    let search = Search {
+        path: PATH,
+        filters: search::created_around(evidence),
+        shows_all: true,
+        what: "the payment intent",
+    };
     search.step::<PaymentIntent>(call, history)
 }
 
@@ -197,18 +214,22 @@ pub(crate) fn look_at_confirmed(call: &Call, history: &[Exchange]) -> Result<Rec
         return Ok(Verdict::unknown(Reason::Unavailable).into());
     }
     let intent: PaymentIntent = response.json()?;
+    let untried = intent.is_untried();
     Ok(match (intent.status, intent.confirmation_method) {
         (
             Status::RequiresAction | Status::Processing | Status::RequiresCapture | Status::Succeeded,
             ConfirmationMethod::Automatic | ConfirmationMethod::Manual,
         ) => Verdict::present(json!(intent)),
-        (Status::RequiresConfirmation, ConfirmationMethod::Automatic) => Verdict::absent(),
-        // Confirmed by hand, an intent comes back here after the customer has done something, so it
-        // may have been confirmed before.
-        (Status::RequiresConfirmation, ConfirmationMethod::Manual) => Verdict::unknown(Reason::Conflict),
-        // A confirmation that was declined leads here; so does none at all.
+        (Status::RequiresConfirmation | Status::RequiresPaymentMethod, ConfirmationMethod::Automatic)
+            if untried =>
+        {
+            Verdict::absent()
+        }
+        // A confirmation was declined, ours or another one. Confirmed by hand, an intent comes back here
+        // after the customer has done something, so it may have been confirmed before. One that was
+        // canceled may have been confirmed before that.
         (
-            Status::RequiresPaymentMethod | Status::Canceled,
+            Status::RequiresConfirmation | Status::RequiresPaymentMethod | Status::Canceled,
             ConfirmationMethod::Automatic | ConfirmationMethod::Manual,
         ) => Verdict::unknown(Reason::Conflict),
     }

@@ -1,6 +1,6 @@
 //! Refunds (`/v1/refunds`).
 
-use crate::api::{self, Visibility};
+use crate::api;
 use crate::money;
 use crate::search::{Found, Metadata, Search};
 use proofport_sdk::{
@@ -62,7 +62,7 @@ pub(crate) fn declare_create() -> Operation {
         "amount": money::amount(),
         "reason": { "enum": ["duplicate", "fraudulent", "requested_by_customer"] },
     });
-    api::write("create_refund", Visibility::Lasting)
+    api::write("create_refund")
         .summary("Refund a payment intent: the amount given, or all that is left of it.")
         .input(&api::object(input, &["payment_intent"]))
         .output(&schema())
@@ -115,6 +115,11 @@ pub(crate) fn retrieve(call: &Call, answer: Option<&HttpResponse>) -> Result<Ste
 /// A payment's refunds are few, and all of them are listed: no bound by time is needed.
 pub(crate) fn find_created(call: &Call, history: &[Exchange]) -> Result<ReconcileStep, Fault> {
     let Create { payment_intent, .. } = call.input()?;
-    let search = Search { path: PATH, filter: ("payment_intent", payment_intent), what: "the refund" };
+    let search = Search {
+        path: PATH,
+        filters: vec![("payment_intent", payment_intent)],
+        shows_all: true,
+        what: "the refund",
+    };
     search.step::<Refund>(call, history)
 }

@@ -27,21 +27,19 @@ fn every_write_is_under_stripes_idempotency_contract() {
         match operation.effect {
             Effect::Write => {
                 assert_eq!(operation.repeat, Repeat::Keyed(published.clone()), "{}", operation.name);
-                writes.push((
-                    operation.name,
-                    operation.reconcile.and_then(|how| how.absence_settles_after_seconds),
-                ));
+                let how = operation.reconcile.expect("every write can be looked up");
+                writes.push((operation.name, how.absence_settles_after_seconds, how.automatic));
             }
             Effect::Read => assert!(operation.reconcile.is_none(), "{}", operation.name),
         }
     }
-    let writes: Vec<_> = writes.iter().map(|(name, absence)| (name.as_str(), *absence)).collect();
+    let writes: Vec<_> =
+        writes.iter().map(|(name, absence, automatic)| (name.as_str(), *absence, *automatic)).collect();
     let expected = [
-        // A customer can be deleted, and then no list shows that it was created.
-        ("create_customer", None),
-        ("create_payment_intent", Some(60)),
-        ("confirm_payment_intent", Some(60)),
-        ("create_refund", Some(60)),
+        ("create_customer", Some(60), true),
+        ("create_payment_intent", Some(60), true),
+        ("confirm_payment_intent", Some(60), true),
+        ("create_refund", Some(60), true),
     ];
     assert_eq!(writes, expected);
 }

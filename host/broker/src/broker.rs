@@ -2,6 +2,7 @@
 
 use crate::cancel::Interest;
 use crate::connection::Connection;
+use crate::driver::{Agenda, add};
 use crate::failures::{self, Account};
 use crate::host::{Clock, Entropy};
 use crate::intent::{Caller, IntentKeys};
@@ -27,7 +28,6 @@ use proofport_vault::{State as VaultState, Vault};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{Notify, watch};
-use tokio::task::JoinSet;
 
 /// What a broker is made of.
 pub struct Parts {
@@ -69,6 +69,8 @@ pub(crate) struct Inner {
     pub(crate) interest: Interest,
     /// What is under way of what failures are counted against.
     failures: failures::UnderWay,
+    /// What the host does by itself, and when.
+    pub(crate) agenda: Agenda,
 }
 
 /// The one loop that meets core, journal, vault, egress and sandbox. Cheap to clone.
@@ -95,7 +97,7 @@ pub struct Delivery {
     /// The answer.
     pub envelope: Envelope,
     /// The record that it was made of; none where nothing was taken on.
-    state: Option<Box<State>>,
+    pub(crate) state: Option<Box<State>>,
     inner: Arc<Inner>,
 }
 
@@ -130,78 +132,9 @@ impl Delivery {
     }
 }
 
-/// The broker can't begin.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The journal can't be read or written.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The journal holds a history that can't have happened.
-    #[error("the record of {id} can't have happened: {source}")]
-    History {
-        /// Whose.
-        id: RequestId,
-        /// Why.
-        source: IllegalEvent,
-    },
-}
-
 impl Broker {
-    /// Begins: whatever was dispatched and has no end is now unknown. Nothing is sent.
-    ///
-    /// # Errors
-    /// When the journal can't be read or written, or holds what can't have happened.
-    pub async fn start(parts: Parts) -> Result<Self, StartError> {
-        let Parts { journal, vault, egress, ssh_egress, connections, clock, entropy, probe } = parts;
-        let inner = Arc::new(Inner {
-            journal,
-            vault,
-            egress,
-            ssh_egress,
-            connections,
-            clock,
-            entropy,
-            probe,
-            prepared: Prepared::default(),
-            under_way: Mutex::new(HashMap::new()),
-            asking: Mutex::new(HashSet::new()),
-            asked: Notify::new(),
-            interest: Interest::default(),
-            failures: failures::UnderWay::default(),
-        });
-        // Together, so that many of them share few commits.
-        let mut ends = JoinSet::new();
-        for id in inner.journal.open_invocations()? {
-            let history = |source| StartError::History { id, source };
-            let Some(state) = inner.state(&id).map_err(|error| match error {
-                ReadError::Journal(error) => StartError::Journal(error),
-                ReadError::History(error) => history(error),
-            })?
-            else {
-                continue;
-            };
-            let now = inner.now();
-            let events = decide(&state, Input::Recovered, now).map_err(history)?;
-            if events.is_empty() {
-                // It was settled while its next attempt was announced: there is nothing to say.
-                continue;
-            }
-            let batch = Batch {
-                invocation: Some(id),
-                at: now,
-                events,
-                bodies: Vec::new(),
-                intents: Vec::new(),
-                open: Some(false),
-                tally: None,
-            };
-            let journal = inner.journal.clone();
-            ends.spawn(async move { journal.append(batch).await });
-        }
-        while let Some(ended) = ends.join_next().await {
-            ended.unwrap_or(Err(JournalError::Closed))?;
-        }
-        Ok(Self { inner })
+    pub(crate) const fn of(inner: Arc<Inner>) -> Self {
+        Self { inner }
     }
 
     /// Carries out a call, or answers with the first call of the same intent. The work goes on when
@@ -271,6 +204,27 @@ pub enum ReadError {
 }
 
 impl Inner {
+    pub(crate) fn of(parts: Parts) -> Arc<Self> {
+        let Parts { journal, vault, egress, ssh_egress, connections, clock, entropy, probe } = parts;
+        Arc::new(Self {
+            journal,
+            vault,
+            egress,
+            ssh_egress,
+            connections,
+            clock,
+            entropy,
+            probe,
+            prepared: Prepared::default(),
+            under_way: Mutex::new(HashMap::new()),
+            asking: Mutex::new(HashSet::new()),
+            asked: Notify::new(),
+            interest: Interest::default(),
+            failures: failures::UnderWay::default(),
+            agenda: Agenda::default(),
+        })
+    }
+
     /// Now, and never before anything that is recorded.
     pub(crate) fn now(&self) -> UnixMillis {
         self.clock.now().max(self.journal.high_water())
@@ -359,14 +313,16 @@ impl Inner {
     }
 
     async fn call(self: Arc<Self>, request: CallRequest) -> Delivery {
-        self.carry_out(request, None).await
+        self.carry_out(request, None, None).await
     }
 
-    /// Carries out a call. `link`: it sends children of a batch once more, and is found again by this.
+    /// Carries out a call. `link`: it sends children of a batch once more, and is found again by this. `follows`:
+    /// it looks at the job that this one submitted.
     pub(crate) async fn carry_out(
         self: Arc<Self>,
         request: CallRequest,
         link: Option<(Continues, Digest)>,
+        follows: Option<RequestId>,
     ) -> Delivery {
         let (continues, link) = link.map(|(continues, link)| (Box::new(continues), link)).unzip();
         // The first gate, before anything is said about what exists.
@@ -404,7 +360,8 @@ impl Inner {
                 Meeting::First => {}
             }
         }
-        let bound = connection.as_ref().filter(|_| contract_known);
+        // A look at a job has a budget of its own, and its answer must be that job's.
+        let bound = connection.as_ref().filter(|_| contract_known && follows.is_none());
         let account = bound.map(|c| Account::of(&self.failures, &request, c.failures));
         let spent = account.as_ref().filter(|_| !call_key_reused);
         if let Some(stopped) = spent.and_then(|account| self.too_often(account, &request)) {
@@ -426,6 +383,7 @@ impl Inner {
             call_key: request.call_key.as_deref().map(|key| Digest::of_bytes(key.as_bytes())),
             at: self.now(),
             continues,
+            follows,
         };
         let begun = Run::begin(Arc::clone(&self), connection, accepted, value, canonical, publish);
         let finished = match begun {
@@ -465,22 +423,11 @@ impl Inner {
         let Some(mut state) = durable else { return self.refusal(Code::Internal, Some(operation)) };
         let id = state.accepted.request_id;
         let now = self.now();
-        if let Ok(events) = decide(&state, Input::Recovered, now)
-            && !events.is_empty()
-        {
-            let applied = events.iter().all(|event| state.apply(event).is_ok());
-            let batch = Batch {
-                invocation: Some(id),
-                at: now,
-                events,
-                bodies: Vec::new(),
-                intents: Vec::new(),
-                open: Some(false),
-                tally: None,
-            };
-            if applied && self.append(batch).await.is_err() {
-                tracing::error!(%id, "the end of a failed invocation could not be recorded");
-            }
+        let mut events = Vec::new();
+        let decided = add(&mut state, &mut events, Input::Recovered, now)
+            .and_then(|()| self.add_next_move(&mut state, &mut events, now));
+        if decided.is_ok() && !events.is_empty() && self.record(&state, events, now).await.is_err() {
+            tracing::error!(%id, "the end of a failed invocation could not be recorded");
         }
         Delivery {
             envelope: Envelope::internal(&state, now),

@@ -100,6 +100,12 @@ impl Inner {
         let _ = self.interest.count.subscribe().wait_for(|(_, open)| !*open).await;
     }
 
+    /// The newest durable state of an invocation that somebody carries out, as it comes.
+    pub(crate) fn newest(&self, id: &RequestId) -> Option<watch::Receiver<Option<State>>> {
+        let all = self.interest.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(id).map(|waiting| waiting.newest.clone())
+    }
+
     /// Whether somebody carries this invocation out.
     pub(crate) fn is_entered(&self, id: &RequestId) -> bool {
         self.interest.all.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)

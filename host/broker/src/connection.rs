@@ -64,6 +64,10 @@ pub struct Declaration {
     pub retries: Option<RetryBudget>,
     /// How often a session may fail at each of its operations.
     pub failures: FailureBudget,
+    /// How often the host asks by itself what became of an effect, where the operation declares that it may.
+    pub reconciliations: Option<RetryBudget>,
+    /// How often, and until when, the host looks by itself at a job that was submitted.
+    pub following: Option<RetryBudget>,
     /// Its limits.
     pub limits: Limits,
 }

@@ -2,7 +2,7 @@
 
 use crate::content::Storage;
 use crate::run::Run;
-use proofport_core::contract::Role;
+use proofport_core::contract::{Repeat, Role};
 use proofport_core::evidence::{Evidence, SetupAttempt};
 use proofport_core::exchange::{Response, SshExit};
 use proofport_egress::ssh::{SshExchange, SshExchangeOptions, SshLoaded, StopFirst};
@@ -111,6 +111,7 @@ impl Run {
                 max_response_bytes: limits.response_bytes,
                 max_content_bytes: limits.content_bytes,
                 kept_headers: operation.map(|operation| operation.kept_headers.clone()).unwrap_or_default(),
+                replay_header: self.replay_header().filter(|_| role == Role::Effect),
                 trusted_hops: connection
                     .map(|connection| connection.trusted_hops.clone())
                     .unwrap_or_default(),
@@ -128,6 +129,15 @@ impl Run {
                 marker: marker.filter(|_| role == Role::Effect),
                 stop_first: grace.map(|seconds| StopFirst { grace: Duration::from_secs(seconds.into()) }),
             },
+        }
+    }
+
+    /// The header by which the contract that is bound marks the first request's answer: the admin may have
+    /// taken back what the operation declares.
+    fn replay_header(&self) -> Option<String> {
+        match &self.state.binding.as_ref()?.contract.repeat {
+            Repeat::Keyed(keyed) => keyed.replay_header.clone(),
+            Repeat::None | Repeat::Idempotent | Repeat::Conditional => None,
         }
     }
 

@@ -174,11 +174,11 @@ impl Run {
             inputs.push(refuse::refused(Code::IdempotencyMismatch, StopDetail::None));
             return inputs;
         }
-        if let Some(refused) = self.refuse_repeat(&peer) {
+        let fingerprint = request.fingerprint();
+        if let Some(refused) = self.refuse_repeat(&peer, &fingerprint) {
             inputs.push(refused);
             return inputs;
         }
-        let fingerprint = request.fingerprint();
         // What is stored is what is sent, should it ever be sent again.
         if let Ok(bytes) = serde_json::to_vec(&request) {
             self.bodies.push(Body { kind: BodyKind::Request, bytes });

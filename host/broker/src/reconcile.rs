@@ -93,11 +93,19 @@ impl Broker {
 
 impl Inner {
     async fn reconcile(self: Arc<Self>, id: RequestId) -> Result<Delivery, ReconcileError> {
-        let (inner, id) = (&self, &id);
-        if inner.is_locked() {
+        if self.is_locked() {
             return Err(ReconcileError::VaultLocked);
         }
-        let _claim = inner.claim(*id).ok_or(ReconcileError::UnderWay)?;
+        let _claim = self.claim(id).ok_or(ReconcileError::UnderWay)?;
+        self.reconcile_claimed(&id).await
+    }
+
+    /// The same, for whoever has the sole right to.
+    pub(crate) async fn reconcile_claimed(
+        self: &Arc<Self>,
+        id: &RequestId,
+    ) -> Result<Delivery, ReconcileError> {
+        let inner = self;
         let history = inner.journal.history(id)?;
         let state = State::replay(history.iter().map(|recorded| &recorded.event)).map_err(ReadError::from)?;
         let Some(state) = state else { return Err(ReconcileError::NoSuchInvocation) };

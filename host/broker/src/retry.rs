@@ -10,11 +10,14 @@ use proofport_core::code::Code;
 use proofport_core::contract::{KeyPlace, Outcome, Repeat, Role};
 use proofport_core::decide::Input;
 use proofport_core::diagnostic::Protected;
+use proofport_core::digest::Digest;
 use proofport_core::event::{QueryPurpose, StopDetail};
 use proofport_core::evidence::{Cause, PeerIdentity};
 use proofport_core::exchange::{Request, Send};
 use proofport_core::id::RequestId;
-use proofport_core::retry::{self, Leave, Plan, permitted, plan};
+use proofport_core::inquiry::after_an_end;
+use proofport_core::job::after_submitting;
+use proofport_core::retry::{self, Leave, permitted};
 use proofport_core::state::{Standing, State};
 use proofport_core::time::UnixMillis;
 use proofport_core::verdict::Step;
@@ -68,6 +71,7 @@ const fn words(leave: Leave) -> &'static str {
         }
         Leave::Redirected => "it was sent on to another origin; reconcile it, or attest",
         Leave::KeyExpires => "the remote may have forgotten its idempotency key; reconcile it, or attest",
+        Leave::OtherBytes => "what would be sent is not what was sent first; reconcile it, or attest",
         Leave::NoBudget | Leave::AttemptsSpent | Leave::TimeSpent => "its budget is spent",
     }
 }
@@ -91,13 +95,18 @@ impl Broker {
     /// When nothing may be sent. Nothing was, then.
     pub async fn retry(&self, id: &RequestId) -> Result<Delivery, RetryError> {
         // The broker owns the work: whoever asked may go.
-        let task = tokio::spawn(Arc::clone(self.inner()).retry(*id));
+        let task = tokio::spawn(Arc::clone(self.inner()).send_again(*id, true));
         task.await.unwrap_or_else(|_| Err(RetryError::Internal("it panicked".to_owned())))
     }
 }
 
 impl Inner {
-    async fn retry(self: Arc<Self>, id: RequestId) -> Result<Delivery, RetryError> {
+    /// Sends an effect again: by an operator's word, or as the host announced it.
+    pub(crate) async fn send_again(
+        self: Arc<Self>,
+        id: RequestId,
+        by_operator: bool,
+    ) -> Result<Delivery, RetryError> {
         if self.is_locked() {
             return Err(RetryError::VaultLocked);
         }
@@ -107,7 +116,9 @@ impl Inner {
         }
         let state = self.state(&id)?.ok_or(RetryError::NoSuchInvocation)?;
         let now = self.now();
-        permitted(&state, now).map_err(RetryError::NotPermitted)?;
+        if by_operator {
+            permitted(&state, now).map_err(RetryError::NotPermitted)?;
+        }
         if state.queries.iter().any(|query| query.purpose == QueryPurpose::Prepare) {
             return Err(RetryError::Prepared);
         }
@@ -142,8 +153,11 @@ impl Inner {
         // What was learnt of the attempts before stays.
         run.scratch.protected = protected;
         run.scratch.claim = Some(claim);
-        run.scratch.by_operator = true;
-        run.learn(Input::Repeat(now))?;
+        run.scratch.by_operator = by_operator;
+        run.scratch.rests = by_operator;
+        if by_operator {
+            run.learn(Input::Repeat(now))?;
+        }
         let newest = run.newest();
         // A task of its own: a panic in it must not take with it what is proved.
         let finished = match tokio::spawn(run.drive()).await {
@@ -201,24 +215,26 @@ impl Run {
         self.scratch.effect = Some(send);
     }
 
-    /// What the host does by itself about an attempt that ended without a settlement, put on record with its
-    /// end.
+    /// What the host does by itself about an attempt that ended without a settlement, or about a job that it
+    /// submitted, put on record with its end.
     pub(crate) fn schedule(&mut self) -> Result<(), RunError> {
-        if self.state.standing != Standing::Ended || self.state.retry_at.is_some() {
+        if self.state.standing == Standing::Stored {
+            let next = after_submitting(&self.state, self.inner.now(), self.inner.roll());
+            return next.map_or(Ok(()), |input| self.learn(input));
+        }
+        if self.state.standing != Standing::Ended
+            || self.state.retry_at.is_some()
+            || self.state.ask_at.is_some()
+        {
             return Ok(());
         }
-        // Without randomness everybody waits for as long as they may.
-        let roll =
-            self.inner.entropy.bytes().map_or(u16::MAX, |bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
-        match plan(&self.state, self.inner.now(), roll) {
-            Plan::Repeat { at } => {
+        let now = self.inner.now();
+        match after_an_end(&self.state, now, now, self.inner.roll()) {
+            Some(input) => {
                 self.scratch.by_operator = false;
-                self.learn(Input::Repeat(at))
+                self.learn(input)
             }
-            Plan::Leave(leave) => {
-                tracing::debug!(id = %self.state.accepted.request_id, %leave, "the host repeats nothing");
-                Ok(())
-            }
+            None => Ok(()),
         }
     }
 
@@ -269,15 +285,18 @@ impl Run {
         None
     }
 
-    /// The last look before a repeat: it may have become too late while the connection was made, and over SSH
-    /// only the machine that had the command before may have it again.
-    pub(crate) fn refuse_repeat(&self, peer: &PeerIdentity) -> Option<Input> {
+    /// The last look before a repeat: it may have become too late while the connection was made; what is stored
+    /// may not be what was sent; and over SSH only the machine that had the command before may have it again.
+    pub(crate) fn refuse_repeat(&self, peer: &PeerIdentity, request: &Digest) -> Option<Input> {
         let first = self.state.attempts.first()?;
         if self.state.outcome() != Outcome::Unknown {
             return None;
         }
         if retry::still(&self.state, self.inner.now(), !self.scratch.by_operator).is_err() {
             return Some(too_late());
+        }
+        if let Err(code) = retry::is_same_effect(&self.state, request, self.scratch.key.as_ref()) {
+            return Some(refuse::refused(code, StopDetail::None));
         }
         let exec = matches!(self.scratch.effect.as_ref().map(|send| &send.request), Some(Request::Ssh(_)));
         let refused =

@@ -132,7 +132,7 @@ impl Inner {
             input,
             caller,
         };
-        Ok(self.carry_out(request, Some((continues, link(&id)))).await)
+        Ok(self.carry_out(request, Some((continues, link(&id))), None).await)
     }
 
     /// The invocations that carry children of this batch.

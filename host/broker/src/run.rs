@@ -19,6 +19,7 @@ use proofport_core::due::{Effect, due};
 use proofport_core::event::{Accepted, Event, EventKind, Stop, StopDetail};
 use proofport_core::exchange::{Exchange, Request, Send};
 use proofport_core::id::{IdempotencyKey, RequestId};
+use proofport_core::inquiry::announced;
 use proofport_core::manifest::Contract;
 use proofport_core::origin::Origin;
 use proofport_core::project::last_boundary;
@@ -80,6 +81,8 @@ pub(crate) struct Scratch {
     pub(crate) effect: Option<Send>,
     /// The sole right to ask for, or repeat, this invocation.
     pub(crate) claim: Option<Claim>,
+    /// Whether it waits for the time of an attempt that is announced; else that is on the agenda.
+    pub(crate) rests: bool,
     /// Whether an operator asked for the next attempt.
     pub(crate) by_operator: bool,
     /// A verified connection with the effect loaded.
@@ -122,6 +125,7 @@ impl Scratch {
             asked: Arc::default(),
             effect: None,
             claim: None,
+            rests: true,
             by_operator: false,
             loaded: None,
             setup_took: Duration::ZERO,
@@ -265,6 +269,9 @@ impl Run {
             if let (Effect::Prepare, Some(at)) = (effect, self.state.retry_at)
                 && !self.is_sent_on()
             {
+                if at > self.inner.now() && !self.scratch.rests {
+                    return Ok(self.finished());
+                }
                 if !self.rest(at).await? {
                     return Ok(self.finished());
                 }
@@ -306,6 +313,7 @@ impl Run {
     }
 
     fn finished(self) -> Finished {
+        self.inner.keep_in_mind(&self.state);
         let Scratch { result, children, .. } = self.scratch;
         Finished { state: self.state, result, children, adopted: self.adopted }
     }
@@ -364,9 +372,17 @@ impl Run {
         let has = |kind: EventKind| events.iter().any(|event| event.kind() == kind);
         let (dispatches, ends) = (has(EventKind::DispatchStarted), has(EventKind::AttemptEnded));
         // A host that comes back looks after what is under way, and after what is announced.
-        let turns = [EventKind::LeaseTaken, EventKind::RetryScheduled, EventKind::CancelRequested];
+        let turns = [
+            EventKind::LeaseTaken,
+            EventKind::RetryScheduled,
+            EventKind::ReconcileScheduled,
+            EventKind::CancelRequested,
+            EventKind::OutcomeSettled,
+        ];
         let turns = self.state.dispatched() && turns.into_iter().any(has);
-        let open = self.state.active().is_some() || self.state.retry_at.is_some();
+        let open = self.state.active().is_some()
+            || self.state.retry_at.is_some()
+            || announced(&self.state).is_some();
         self.keep_protected();
         let at = self.inner.now();
         let tally = match &mut self.account {

@@ -84,6 +84,9 @@ impl Run {
             idempotency_key: key.clone(),
             accepted_at: self.state.accepted.at,
         });
+        let asks = contract.reconcile.is_some_and(|terms| terms.automatic);
+        let reconciliations = connection.reconciliations.filter(|_| asks);
+        let following = connection.following.filter(|_| contract.job_operation.is_some());
         self.scratch.key = key;
         self.scratch.contract = Some(contract.clone());
         self.scratch.protected.connector =
@@ -116,6 +119,8 @@ impl Run {
                     ssh_hosts: connection.ssh_hosts().to_vec(),
                     children,
                     retries: connection.retries,
+                    reconciliations,
+                    following,
                     ways: Some(connection.ways()),
                 }))
             }

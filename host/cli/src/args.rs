@@ -69,6 +69,13 @@ call is then sent anew. Everything recorded before stays as it is. Write no secr
 
 Exit status, as of `call`: 11 for rejected, 15 for committed, since its result was never received.";
 
+const WAIT_HELP: &str = "\
+What the host does by itself is announced in the record: a repeat within its budget, where the contract makes
+that harmless, or a question to the remote, where the operation declares that the host may ask. Where no host
+runs, this carries it out at its time; Ctrl-C leaves the rest announced.
+
+Exit status, as of `call`: 12 where it is unknown still, and a person's move.";
+
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(name = "proofport", version, about = "A connector host that reports only what its records prove")]
@@ -128,6 +135,11 @@ pub(crate) enum InHome {
     Result(Answer),
     /// Ask the remote what became of an unknown call; sends no effect
     Reconcile(Act),
+    /// Look after an unknown call as the host does by itself, until its move is somebody else's
+    #[command(after_help = WAIT_HELP)]
+    Wait(Act),
+    /// Look at the job that a call submitted; the look is a call of its own
+    Follow(Act),
     /// Send an unknown call's effect once more, where its contract makes that harmless, for operators
     Retry(Act),
     /// List the calls whose outcome is unknown and what can be done about each, for operators

@@ -11,8 +11,9 @@ use crate::ssh;
 pub enum Ceiling {
     /// A complete final 2xx, 3xx or 4xx of the verified origin, or exit status 0: anything.
     Any,
-    /// A complete refusal that an earlier copy of the request may have caused, or a command that is known
-    /// to have finished and not how: no refusal, since it may have been carried out.
+    /// A complete refusal that an earlier copy of the request may have caused, a status that the contract
+    /// defines as "the first is still running", or a command that is known to have finished and not how: no
+    /// refusal, since it may have been carried out.
     NoRefusal,
     /// A complete 5xx, or an exit status, that the contract lists as sent before work: a refusal or less.
     Refusal,
@@ -42,6 +43,8 @@ impl Ceiling {
         }
         match (evidence.completion, evidence.status) {
             (Some(_), Some(status)) if evidence.from_origin => match status {
+                200..=499 if row == Row::StillRunning => Self::NoRefusal,
+                500..=599 if row == Row::StillRunning => Self::Failure,
                 200..=499 => Self::Any,
                 500..=599 if is_before_work(status, contract) => Self::Refusal,
                 500..=599 => Self::Failure,

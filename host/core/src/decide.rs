@@ -13,6 +13,8 @@ use crate::event::{
     Stop, StopDetail,
 };
 use crate::evidence::{Cause, Evidence, HttpEvidence, PeerIdentity, SetupAttempt};
+use crate::inquiry::announced;
+use crate::job::Following;
 use crate::origin::Origin;
 use crate::project::last_boundary;
 use crate::state::{IllegalEvent, Standing, State};
@@ -57,6 +59,15 @@ pub enum Input {
     },
     /// The host repeats the effect, not before this time.
     Repeat(UnixMillis),
+    /// The host asks by itself what became of the effect.
+    Ask {
+        /// How often it has before.
+        asked: u32,
+        /// Not before this; none: it asks no more.
+        at: Option<UnixMillis>,
+    },
+    /// The job was looked at, or will be.
+    Followed(Following),
     /// The caller lost interest.
     Cancelled,
     /// The caller's protocol confirmed a complete handoff.
@@ -123,6 +134,8 @@ pub fn propose(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
         Input::Reconciled(judged) => reconciled(state, *judged),
         Input::Attested { outcome, reason } => attested(outcome, reason),
         Input::Repeat(at) => vec![Event::RetryScheduled { generation: state.next_generation(), at }],
+        Input::Ask { asked, at } => vec![Event::ReconcileScheduled { asked, at }],
+        Input::Followed(following) => vec![Event::JobFollowed(following)],
         // Losing interest in what is over already is no event.
         Input::Cancelled => match state.standing {
             Standing::Accepted
@@ -292,9 +305,8 @@ fn judged_effect(state: &State, judged: Judged) -> Vec<Event> {
     if let Some(id) = &judgement.job {
         events.push(Event::JobAccepted { id: id.clone() });
     }
-    let earlier = state.attempts.iter().filter(|a| a.end.is_some()).map(crate::state::Attempt::outcome);
-    let outcome = Outcome::aggregate(earlier.chain(state.taken_over()).chain([judgement.outcome]));
-    // An earlier unknown stays unknown under a later refusal (law 3).
+    let outcome = state.proved_with(judgement.outcome, evidence.replayed());
+    // An earlier unknown stays unknown under a later refusal that is not the first one's answer (law 3).
     if outcome.is_settled() && outcome == judgement.outcome {
         events.push(Event::OutcomeSettled(settlement(&judgement, Some(&evidence))));
         events.push(Event::ResultCommitted(result));
@@ -387,7 +399,9 @@ fn recovered(state: &State) -> Vec<Event> {
         })],
         (None, Standing::Settled) => vec![Event::ResultCommitted(ResultFacts::Nothing)],
         (None, Standing::Leased) if state.dispatched() => refuse(state, interrupted(state)),
-        // What was announced for later is the next host's no more: whoever asks may have it sent.
+        // What was announced over an unknown stays so: it was decided, and whoever carries it out looks at the
+        // record and the time again. A redirect is followed at once or not at all.
+        (None, Standing::Ended) if announced(state).is_some() => Vec::new(),
         (None, Standing::Ended) if state.retry_at.is_some() => refuse(state, interrupted(state)),
         (None, Standing::Ended) => settled_by_attempts(state),
         (None, Standing::Accepted | Standing::Validated | Standing::Authorized | Standing::Leased) => {

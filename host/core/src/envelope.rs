@@ -8,6 +8,7 @@ use crate::content::ContentFacts;
 use crate::contract::{Action, Outcome, Phase, RepeatKind, Retry, RetryOwner, Source, Stage};
 use crate::event::ResultFacts;
 use crate::id::{OperationName, RequestId};
+use crate::job::submitted;
 use crate::project::{project, seconds_until};
 use crate::state::State;
 use crate::time::UnixMillis;
@@ -131,11 +132,40 @@ impl RemoteData {
     }
 }
 
-/// Work that the remote took on.
+/// Work that the remote took on and goes on with, or went on with. The call that submitted it is over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Job {
+    /// Its id at the remote.
     id: String,
+    /// The operation that looks at it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    operation: Option<OperationName>,
+    /// The newest call that looked at it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    followed_by: Option<RequestId>,
+    /// The call that submitted it, where this one looks at it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    submitted_by: Option<RequestId>,
+}
+
+impl Job {
+    /// A job that this invocation submitted, or one that it looked at and that goes on.
+    fn of(state: &State) -> Option<Self> {
+        let connection = &state.accepted.operation.connection;
+        Some(Self {
+            id: state.job.clone()?,
+            operation: submitted(state).map(|(_, operation)| OperationName {
+                connection: connection.clone(),
+                operation: operation.clone(),
+            }),
+            followed_by: state.following.by,
+            submitted_by: state.accepted.follows,
+        })
+    }
 }
 
 /// How the host knows: an allowlist.
@@ -241,7 +271,7 @@ impl Envelope {
             result: result.filter(|_| deliverable),
             content: stored.filter(|_| claim.ok),
             children,
-            job: state.job.clone().map(|id| Job { id }),
+            job: Job::of(state),
             evidence: Evidence::of(state, claim.outcome, claim.source),
         }
     }

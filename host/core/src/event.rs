@@ -9,6 +9,7 @@ use crate::digest::Digest;
 use crate::envelope::FieldPointer;
 use crate::evidence::{Cause, Evidence, PeerIdentity, SetupAttempt};
 use crate::id::{IdempotencyKey, Name, OperationName, Reference, RequestId};
+use crate::job::Following;
 use crate::manifest::Contract;
 use crate::origin::Origin;
 use crate::retry::RetryBudget;
@@ -61,6 +62,10 @@ closed_enum! {
         ResultDelivered = "RESULT_DELIVERED",
         /// See [`Event::RetryScheduled`].
         RetryScheduled = "RETRY_SCHEDULED",
+        /// See [`Event::ReconcileScheduled`].
+        ReconcileScheduled = "RECONCILE_SCHEDULED",
+        /// See [`Event::JobFollowed`].
+        JobFollowed = "JOB_FOLLOWED",
         /// See [`Event::EvidenceAttached`].
         EvidenceAttached = "EVIDENCE_ATTACHED",
         /// See [`HostEvent::SessionDecided`].
@@ -157,6 +162,15 @@ pub enum Event {
         /// Not before this.
         at: UnixMillis,
     },
+    /// The host will ask the remote by itself what became of the effect, or asks no more.
+    ReconcileScheduled {
+        /// How often it has asked by itself.
+        asked: u32,
+        /// Not before this; none: it has asked as often as it does.
+        at: Option<UnixMillis>,
+    },
+    /// The job was looked at by another invocation, or will be.
+    JobFollowed(Following),
     /// Evidence that came too late to decide, or from elsewhere.
     EvidenceAttached {
         /// Where it came from.
@@ -235,6 +249,8 @@ impl Event {
             Self::ResultCommitted(_) => EventKind::ResultCommitted,
             Self::ResultDelivered => EventKind::ResultDelivered,
             Self::RetryScheduled { .. } => EventKind::RetryScheduled,
+            Self::ReconcileScheduled { .. } => EventKind::ReconcileScheduled,
+            Self::JobFollowed(_) => EventKind::JobFollowed,
             Self::EvidenceAttached { .. } => EventKind::EvidenceAttached,
             Self::Host(host) => host.kind(),
         }
@@ -275,6 +291,9 @@ pub struct Accepted {
     /// The batch whose children are sent once more; none: it stands for itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<Box<Continues>>,
+    /// The invocation whose job it looks at; none: it follows none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<RequestId>,
 }
 
 /// What an invocation that sends children of a batch once more takes over from the one that sent them
@@ -323,6 +342,13 @@ pub struct Binding {
     /// How often the host may repeat the effect by itself; none: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<RetryBudget>,
+    /// How often the host may ask by itself what became of the effect; none: only when it is asked to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reconciliations: Option<RetryBudget>,
+    /// How often, and until when, the host looks by itself at a job that it submits; none: only when it is
+    /// asked to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub following: Option<RetryBudget>,
     /// Digest of how its requests get there: the credentials' modes and places, proxy and jump host. None in
     /// records from before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]

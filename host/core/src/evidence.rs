@@ -228,6 +228,15 @@ pub struct HttpEvidence {
     /// idempotent methods (RFC 9110 section 9.2.2), and nobody vouched that none does.
     #[serde(default)]
     pub may_be_repeated: bool,
+    /// Whether the complete answer of the verified origin carries the header by which the keyed contract says
+    /// that it is the answer to the first request with this key. Looked for only where a contract names one.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub replayed: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl HttpEvidence {
@@ -261,6 +270,7 @@ impl HttpEvidence {
             proxy_status: Vec::new(),
             not_forwarded: None,
             may_be_repeated: false,
+            replayed: false,
         }
     }
 }
@@ -364,6 +374,16 @@ impl Evidence {
         match self {
             Self::Http(http) => http.withheld,
             Self::Ssh(ssh) => ssh.withheld,
+        }
+    }
+
+    /// Whether it says of itself that it is the answer to the first request with this key. Over SSH nothing
+    /// does.
+    #[must_use]
+    pub const fn replayed(&self) -> bool {
+        match self {
+            Self::Http(http) => http.replayed,
+            Self::Ssh(_) => false,
         }
     }
 

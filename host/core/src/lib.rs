@@ -8,6 +8,7 @@
 //! [`decide`](mod@decide) says which events an input causes, [`due`](mod@due) says what is to be carried
 //! out next, and [`project`](mod@project) says what may be claimed.
 
+mod attempts;
 mod closed;
 mod proof;
 
@@ -30,6 +31,8 @@ pub mod evidence;
 pub mod exchange;
 pub mod failures;
 pub mod id;
+pub mod inquiry;
+pub mod job;
 pub mod manifest;
 pub mod origin;
 pub mod project;

@@ -5,6 +5,7 @@ use crate::code::{ActionRule, Code, OutcomeRule, PhaseRule, RetryRule};
 use crate::contract::{Action, Effect, Outcome, Phase, Repeat, Retry, RetryOwner, Source};
 use crate::event::{AttemptEnd, ResultFacts};
 use crate::evidence::{Cause, Evidence};
+use crate::inquiry::{Move, announced};
 use crate::ssh::SshRow;
 use crate::state::{Attempt, Standing, State};
 use crate::time::UnixMillis;
@@ -79,7 +80,11 @@ pub fn project(state: &State, now: UnixMillis) -> Projection {
         | Retry::Reconcile
         | Retry::FetchResult => action,
     };
-    let due = state.retry_at.filter(|_| state.standing == Standing::Ended && outcome == Outcome::Unknown);
+    let due = match announced(state) {
+        Some(Move::Repeat { at } | Move::Ask { at }) => Some(at),
+        // A job that goes on is no trouble of the call that submitted it.
+        Some(Move::Look { .. }) | None => None,
+    };
     let retry_owner = match due {
         Some(_) => RetryOwner::Host,
         None => owner(retry, read, outcome, action),
@@ -205,6 +210,8 @@ fn unknown_retry(state: &State, read: bool, now: UnixMillis) -> Retry {
     match repeat {
         _ if read && was_not_taken(state) => Retry::Never,
         _ if read => Retry::Backoff,
+        // The host asks, and repeats nothing meanwhile.
+        _ if matches!(announced(state), Some(Move::Ask { .. })) => Retry::Reconcile,
         // The host repeated it as often as it may, or found that it may not.
         _ if gave_up(state) => Retry::Reconcile,
         Some(Repeat::Idempotent) => Retry::Backoff,

@@ -10,6 +10,8 @@ use crate::event::{
     Stop,
 };
 use crate::evidence::Evidence;
+use crate::inquiry;
+use crate::job::{Following, submitted};
 use crate::retry;
 use crate::ssh::SshRow;
 use crate::state::{IllegalEvent, Standing, State};
@@ -27,6 +29,8 @@ impl State {
             Event::DispatchStarted(dispatch) => self.check_dispatch(dispatch),
             Event::AttemptEnded(end) => self.check_end(end),
             Event::RetryScheduled { generation, at } => self.check_schedule(*generation, *at),
+            Event::ReconcileScheduled { asked, .. } => self.check_question(*asked),
+            Event::JobFollowed(following) => self.check_look(following),
             Event::Stopped(stop) if !self.may_stop(stop) => Err(IllegalEvent::Contradiction(kind)),
             Event::OutcomeSettled(settlement) if !self.is_proof(settlement) => {
                 Err(IllegalEvent::Contradiction(kind))
@@ -97,6 +101,28 @@ impl State {
             Ok(())
         } else {
             Err(IllegalEvent::Contradiction(kind))
+        }
+    }
+
+    /// The host asks by itself only where the operation declares it and nothing is known, and each time counts.
+    fn check_question(&self, asked: u32) -> Result<(), IllegalEvent> {
+        let counted = asked == self.asked || asked == self.asked.saturating_add(1);
+        if counted && inquiry::may_ask(self) {
+            Ok(())
+        } else {
+            Err(IllegalEvent::Contradiction(EventKind::ReconcileScheduled))
+        }
+    }
+
+    /// A job is followed where one was submitted, and each look counts and has an invocation of its own.
+    fn check_look(&self, following: &Following) -> Result<(), IllegalEvent> {
+        let before = self.following;
+        let announced = following.looks == before.looks && following.by == before.by;
+        let looked = following.looks == before.looks.saturating_add(1);
+        if (announced || looked) && submitted(self).is_some() {
+            Ok(())
+        } else {
+            Err(IllegalEvent::Contradiction(EventKind::JobFollowed))
         }
     }
 
@@ -187,7 +213,8 @@ impl State {
         };
         // An attempt's end is what its own exchange showed; queries and people settle beside it.
         let own = matches!(end.source, Source::RemoteResponse | Source::TransportObserved);
-        if !proved || !own || !agrees(end.code, end.outcome) {
+        let firsts = !end.evidence.replayed() || self.may_answer_as_the_first(end);
+        if !proved || !own || !firsts || !agrees(end.code, end.outcome) {
             return Err(IllegalEvent::Contradiction(kind));
         }
         match self.active() {

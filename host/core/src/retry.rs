@@ -3,20 +3,26 @@
 //! of the die. Nothing else permits a second dispatch.
 
 use crate::closed::closed_enum;
+use crate::code::Code;
 use crate::contract::{Effect, Outcome, Repeat};
+use crate::digest::Digest;
+use crate::id::IdempotencyKey;
 use crate::state::{Standing, State};
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
-/// How often, and for how long, the host repeats one effect by itself. The admin's word; it is bound to an
-/// invocation when that begins, so that a restart resets none of it.
+/// How often, and for how long, the host does something about one effect by itself: repeats it, asks what
+/// became of it, or looks at the job that it submitted. The admin's word; it is bound to an invocation when that begins, so that a restart resets
+/// none of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetryBudget {
-    /// Attempts of one invocation, the first and those that never reached their dispatch included.
+    /// Of repeats: attempts of one invocation, the first and those that never reached their dispatch
+    /// included. Of questions and looks: how many.
     pub attempts: u32,
-    /// For how long after the acceptance another attempt may begin, in seconds.
+    /// For how long after the acceptance another one may begin, in seconds.
     pub total_seconds: u32,
-    /// The longest delay before the second attempt, in milliseconds. It doubles with every further one.
+    /// The longest delay before the first repeat, or question, in milliseconds. It doubles with every further
+    /// one.
     pub first_delay_millis: u32,
     /// What it doubles up to, in milliseconds. A remote that asks for more gets more.
     pub longest_delay_millis: u32,
@@ -49,6 +55,8 @@ closed_enum! {
         Redirected = "redirected",
         /// The remote may have forgotten the idempotency key by then.
         KeyExpires = "key_expires",
+        /// What would be sent is not what was sent first.
+        OtherBytes = "other_bytes",
         /// The connection lets the host repeat nothing.
         NoBudget = "no_budget",
         /// As many attempts were made as the budget has.
@@ -102,6 +110,30 @@ pub fn still(state: &State, now: UnixMillis, by_host: bool) -> Result<(), Leave>
     }
 }
 
+/// Whether what would be sent over an unknown is what was sent first: the same bytes under the same key (laws
+/// 6 and 8). A key is no licence for other bytes: the remote would refuse them, or answer for the first ones.
+///
+/// # Errors
+/// The code with which it is refused before it gets a lease.
+pub fn is_same_effect(state: &State, request: &Digest, key: Option<&IdempotencyKey>) -> Result<(), Code> {
+    let Some(first) = state.attempts.first().map(|attempt| &attempt.dispatch) else { return Ok(()) };
+    let same_key = first.key.as_ref().map(|known| &known.key) == key;
+    if first.request == *request && same_key {
+        return Ok(());
+    }
+    Err(match state.binding.as_ref().map(|binding| &binding.contract.repeat) {
+        Some(Repeat::Keyed(_)) => Code::IdempotencyMismatch,
+        Some(Repeat::None | Repeat::Idempotent | Repeat::Conditional) | None => Code::FingerprintMismatch,
+    })
+}
+
+/// Whether the newest attempt was refused because its bytes are others, which they will be again.
+fn was_other(state: &State) -> bool {
+    let newest = state.lease.map(|lease| lease.generation);
+    let unsent = state.unsent.last().filter(|end| Some(end.generation) == newest);
+    matches!(unsent.and_then(|end| end.code), Some(Code::IdempotencyMismatch | Code::FingerprintMismatch))
+}
+
 /// What the host does by itself about an attempt that ended. `roll` spreads the delays of many callers: the
 /// whole range of it is from half the delay to all of it.
 #[must_use]
@@ -120,13 +152,17 @@ fn next(state: &State, now: UnixMillis, roll: u16) -> Result<UnixMillis, Leave> 
     if state.cancel_requested {
         return Err(Leave::Cancelled);
     }
+    if was_other(state) {
+        return Err(Leave::OtherBytes);
+    }
     let budget = state.binding.as_ref().and_then(|binding| binding.retries).ok_or(Leave::NoBudget)?;
     let made = state.attempts.len() + state.unsent.len();
     if made >= usize::try_from(budget.attempts).unwrap_or(usize::MAX) {
         return Err(Leave::AttemptsSpent);
     }
     let asked = state.attempts.last().and_then(|last| last.end.as_ref()?.retry_after_seconds);
-    let delay = delay_millis(budget, made, roll).max(u64::from(asked.unwrap_or(0)) * 1000);
+    let again = u32::try_from(made.saturating_sub(1)).unwrap_or(u32::MAX);
+    let delay = budget.delay_millis(again, roll).max(u64::from(asked.unwrap_or(0)) * 1000);
     let at = UnixMillis(now.0.saturating_add(delay));
     if at > state.accepted.at.plus_seconds(budget.total_seconds.into()) {
         return Err(Leave::TimeSpent);
@@ -134,12 +170,13 @@ fn next(state: &State, now: UnixMillis, roll: u16) -> Result<UnixMillis, Leave> 
     permitted(state, at).map(|()| at)
 }
 
-/// The delay after so many attempts.
-fn delay_millis(budget: RetryBudget, made: usize, roll: u16) -> u64 {
-    let doublings = u32::try_from(made.saturating_sub(1)).unwrap_or(u32::MAX).min(32);
-    let longest = u64::from(budget.longest_delay_millis);
-    let whole = (u64::from(budget.first_delay_millis) << doublings).min(longest);
-    whole / 2 + whole.div_ceil(2) * u64::from(roll) / u64::from(u16::MAX)
+impl RetryBudget {
+    /// The delay before the next one, after so many.
+    pub(crate) fn delay_millis(self, before: u32, roll: u16) -> u64 {
+        let longest = u64::from(self.longest_delay_millis);
+        let whole = (u64::from(self.first_delay_millis) << before.min(32)).min(longest);
+        whole / 2 + whole.div_ceil(2) * u64::from(roll) / u64::from(u16::MAX)
+    }
 }
 
 #[cfg(test)]
@@ -154,17 +191,17 @@ mod tests {
             first_delay_millis: 1000,
             longest_delay_millis: 5000,
         };
-        let check = |made: usize, least: u64, most: u64| {
-            assert_eq!(delay_millis(budget, made, 0), least, "{made}");
-            assert_eq!(delay_millis(budget, made, u16::MAX), most, "{made}");
-            let half = delay_millis(budget, made, u16::MAX / 2);
-            assert!(least < half && half < most, "{made}: {half}");
+        let check = |before: u32, least: u64, most: u64| {
+            assert_eq!(budget.delay_millis(before, 0), least, "{before}");
+            assert_eq!(budget.delay_millis(before, u16::MAX), most, "{before}");
+            let half = budget.delay_millis(before, u16::MAX / 2);
+            assert!(least < half && half < most, "{before}: {half}");
         };
-        check(1, 500, 1000);
-        check(2, 1000, 2000);
-        check(3, 2000, 4000);
+        check(0, 500, 1000);
+        check(1, 1000, 2000);
+        check(2, 2000, 4000);
+        check(3, 2500, 5000);
         check(4, 2500, 5000);
-        check(5, 2500, 5000);
-        check(usize::MAX, 2500, 5000);
+        check(u32::MAX, 2500, 5000);
     }
 }

@@ -241,7 +241,8 @@ impl Row {
 }
 
 /// Whether this claim of an effect is a refusal that an earlier copy of the request may have caused, where
-/// an intermediary may have sent one. That copy may have been carried out, so nothing is refused.
+/// an intermediary may have sent one. That copy may have been carried out, so nothing is refused, unless the
+/// answer says by its header that it is the first copy's own.
 pub(crate) fn follows_a_copy(
     evidence: &HttpEvidence,
     contract: &Contract,
@@ -249,6 +250,7 @@ pub(crate) fn follows_a_copy(
 ) -> bool {
     contract.effect == Effect::Write
         && evidence.may_be_repeated
+        && !evidence.replayed
         && outcome == Outcome::Rejected
         && !reason.lies_in_the_request()
 }

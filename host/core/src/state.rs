@@ -8,6 +8,7 @@ use crate::event::{
     ResultFacts, Settlement, Stop,
 };
 use crate::evidence::{Cause, Evidence, HttpEvidence, SetupAttempt};
+use crate::job::Following;
 use crate::ssh::SshEvidence;
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -113,6 +114,12 @@ pub struct State {
     pub attached: Vec<Outcome>,
     /// When the next attempt is due.
     pub retry_at: Option<UnixMillis>,
+    /// How often the host has asked by itself what became of the effect.
+    pub asked: u32,
+    /// When it asks next.
+    pub ask_at: Option<UnixMillis>,
+    /// How the job that it submitted is followed.
+    pub following: Following,
 }
 
 /// An event that can't happen now. The journal is refused rather than believed.
@@ -166,6 +173,9 @@ impl State {
             cancel_requested: false,
             attached: Vec::new(),
             retry_at: None,
+            asked: 0,
+            ask_at: None,
+            following: Following::default(),
         })
     }
 
@@ -214,10 +224,7 @@ impl State {
                 OutcomeRule::Is(outcome) => outcome,
                 OutcomeRule::AsProved | OutcomeRule::Nothing => Outcome::NotAttempted,
             },
-            (None, None) => {
-                let before = self.taken_over().filter(|_| self.dispatched());
-                Outcome::aggregate(self.attempts.iter().map(Attempt::outcome).chain(before))
-            }
+            (None, None) => self.proved_by_attempts(),
         }
     }
 
@@ -302,7 +309,8 @@ impl State {
             EventKind::OutcomeSettled => from(&[Authorized, Ended], Settled),
             EventKind::ResultCommitted => from(&[Settled], Stored),
             EventKind::ResultDelivered => from(&[Stored, Delivered], Delivered),
-            EventKind::RetryScheduled => from(&[Ended], Ended),
+            EventKind::JobFollowed => from(&[Stored, Delivered], here),
+            EventKind::RetryScheduled | EventKind::ReconcileScheduled => from(&[Ended], Ended),
             EventKind::EvidenceAttached => from(&[Ended, Settled, Stored, Delivered], here),
             EventKind::SessionDecided
             | EventKind::VaultStateChanged
@@ -332,6 +340,7 @@ impl State {
             Event::LeaseTaken { generation, until } => {
                 self.lease = Some(Lease { generation: *generation, until: *until });
                 self.retry_at = None;
+                self.ask_at = None;
             }
             Event::DispatchStarted(dispatch) => self.attempts.push(Attempt {
                 dispatch: dispatch.clone(),
@@ -351,9 +360,17 @@ impl State {
             Event::AttemptEnded(end) => self.with_active(|attempt| attempt.end = Some(end.clone())),
             Event::ChildSettled(child) => self.children.push(child.clone()),
             Event::JobAccepted { id } => self.job = Some(id.clone()),
-            Event::OutcomeSettled(settlement) => self.settled = Some(settlement.clone()),
+            Event::OutcomeSettled(settlement) => {
+                self.settled = Some(settlement.clone());
+                self.ask_at = None;
+            }
             Event::ResultCommitted(result) => self.result = Some(result.clone()),
             Event::RetryScheduled { at, .. } => self.retry_at = Some(*at),
+            Event::ReconcileScheduled { asked, at } => {
+                self.asked = *asked;
+                self.ask_at = *at;
+            }
+            Event::JobFollowed(following) => self.following = *following,
             Event::EvidenceAttached { outcome, .. } => self.attached.push(*outcome),
             Event::ActionAccepted(_)
             | Event::ApprovalRequested { .. }

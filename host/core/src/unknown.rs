@@ -6,6 +6,7 @@ use crate::code::Code;
 use crate::contract::{Outcome, Retry, RetryOwner};
 use crate::event::Event;
 use crate::id::{OperationName, RequestId};
+use crate::inquiry::announced;
 use crate::project::project;
 use crate::retry::permitted;
 use crate::state::State;
@@ -35,7 +36,7 @@ pub struct UnknownEffect {
 /// What can be done about an unknown effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextStep {
-    /// It is still being carried out, or the host repeats it by itself: that may settle it.
+    /// It is still being carried out, or the host repeats it or asks by itself: that may settle it.
     Wait,
     /// The operation declares how to ask the remote. No effect is sent.
     Reconcile {
@@ -68,8 +69,8 @@ impl UnknownEffect {
         let next = match ended_at {
             Some(ended_at) if state.active().is_none() => {
                 // A host that was to repeat it and has gone meanwhile is not waited for.
-                let announced = state.retry_at.filter(|at| *at > now).map(|_| NextStep::Wait);
-                announced.into_iter().chain(steps(state, ended_at, now)).collect()
+                let waits = announced(state).filter(|next| next.at() > now).map(|_| NextStep::Wait);
+                waits.into_iter().chain(steps(state, ended_at, now)).collect()
             }
             Some(_) | None => vec![NextStep::Wait],
         };
@@ -127,6 +128,8 @@ pub fn leaves_unsettled(events: &[Event]) -> Option<bool> {
         | Event::ResultCommitted(_)
         | Event::ResultDelivered
         | Event::RetryScheduled { .. }
+        | Event::ReconcileScheduled { .. }
+        | Event::JobFollowed(_)
         | Event::EvidenceAttached { .. }
         | Event::Host(_) => None,
     };

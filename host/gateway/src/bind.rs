@@ -108,6 +108,8 @@ pub async fn bind(
         limits,
         retries: declared.retries.as_ref().map(|retries| retries.value),
         failures: declared.failures,
+        reconciliations: declared.reconciliations,
+        following: declared.following.as_ref().map(|following| following.value),
     })?)
 }
 

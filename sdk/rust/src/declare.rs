@@ -148,7 +148,8 @@ impl Operation {
         self
     }
 
-    /// The operation that follows a job which this one submits.
+    /// The operation that follows a job which this one submits: a read, whose input has the job's id in `job`,
+    /// and which answers with [`Verdict::accepted`](crate::Verdict::accepted) while the job goes on.
     #[must_use]
     pub fn job_operation(mut self, name: &str) -> Self {
         self.job_operation = Some(name.to_owned());
@@ -230,7 +231,8 @@ impl KeyedContract {
         self
     }
 
-    /// The response header whose presence means "this is the first request's answer".
+    /// The response header whose presence means "this is the first request's answer", a refusal too: the host
+    /// lets it settle an earlier attempt whose answer was lost. It need not be among the kept headers.
     #[must_use]
     pub fn replay_header(mut self, name: &str) -> Self {
         self.replay_header = Some(name.to_owned());

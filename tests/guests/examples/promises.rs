@@ -1,6 +1,6 @@
 //! Nothing is wrong with this one: its operations differ in what they promise. `act` and `drop` write by
 //! `POST` and `DELETE` and promise nothing, `busy` does no work where it answers 503, `same` is
-//! idempotent, `keyed` carries a key.
+//! idempotent, `keyed` carries a key, `marked` one whose first answer the service keeps and marks.
 
 use proofport_hostile_guests::{
     Call, Effect, Exchange, Hostile, HttpRequest, KeyPlace, KeyedContract, Manifest, Operation, Outcome,
@@ -19,6 +19,11 @@ impl Hostile for This {
             running_status: None,
             replay_header: None,
         };
+        let marked = KeyedContract {
+            running_status: Some(409),
+            replay_header: Some("Idempotent-Replayed".into()),
+            ..keyed.clone()
+        };
         let write = |name, repeat| Operation { repeat, ..operation(name, "Changes it.", Effect::Write) };
         let operations = vec![
             write("act", Repeat::None),
@@ -26,6 +31,7 @@ impl Hostile for This {
             Operation { statuses_before_work: vec![503], ..write("busy", Repeat::None) },
             write("same", Repeat::Idempotent),
             write("keyed", Repeat::Keyed(keyed)),
+            write("marked", Repeat::Keyed(marked)),
         ];
         Manifest { operations, ..manifest() }
     }

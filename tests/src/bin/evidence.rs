@@ -1,6 +1,7 @@
-//! The long fault runs: one JSON file of counts each under `target/evidence/`.
+//! The long fault runs: one JSON file of counts each under `target/evidence/`. `evidence settle` makes that
+//! one alone.
 
-use proofport_tests::evidence::{faults, http, kills, ssh};
+use proofport_tests::evidence::{faults, http, kills, settle, ssh};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,10 +19,34 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
+/// Whether the run of every contract against other people's servers is sound.
+async fn settled(program: &Path) -> std::io::Result<bool> {
+    let counts = settle::run(settle::Plan::of(5_000, 100, 20_260_106), program).await;
+    keep("settle", &counts)?;
+    say(&format!(
+        "settle.json: {} invocations, {} effects, {} hosts killed; {} settled, {} wait for a person; duplicates {}, lost {}, false refusals {}, forgotten {}\n{}",
+        counts.invocations,
+        counts.total.effects,
+        counts.kills,
+        counts.total.settled.values().sum::<u64>(),
+        counts.total.waits.values().sum::<u64>(),
+        counts.total.duplicates,
+        counts.total.lost,
+        counts.total.false_refusals,
+        counts.total.forgotten + counts.total.forgotten_answers + counts.total.without_record,
+        counts.table()
+    ));
+    Ok(counts.is_sound())
+}
+
 #[tokio::main]
 async fn main() -> std::io::Result<ExitCode> {
     let beside =
         |name: &str| -> std::io::Result<PathBuf> { Ok(std::env::current_exe()?.with_file_name(name)) };
+    if std::env::args().nth(1).as_deref() == Some("settle") {
+        let sound = settled(&beside("settle-host")?).await?;
+        return Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
     let calls = faults::run(4000, 20_260_101).await;
     keep("calls", &calls)?;
     say(&format!(
@@ -76,7 +101,8 @@ async fn main() -> std::io::Result<ExitCode> {
         "power.json: {} disks after a power loss, {} after a second one while the first was mended; {} acknowledged records looked for, {} lost",
         power.images, power.second_crashes, power.acknowledged, power.lost
     ));
-    Ok(if calls.is_sound() && wire.is_sound() && killed.is_sound() && deployed.is_sound() {
+    let settled = settled(&beside("settle-host")?).await?;
+    Ok(if settled && calls.is_sound() && wire.is_sound() && killed.is_sound() && deployed.is_sound() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

@@ -5,6 +5,7 @@ pub mod faults;
 pub mod http;
 pub mod kills;
 mod seeded;
+pub mod settle;
 pub mod ssh;
 
 pub use seeded::Seeded;

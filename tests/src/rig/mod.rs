@@ -110,6 +110,18 @@ impl Rig {
         self.dir.path().join("home")
     }
 
+    /// A copy of the home as it is on disk, as a host that is killed there would leave it.
+    ///
+    /// # Panics
+    /// When it can't be made.
+    #[must_use]
+    pub fn as_if_killed(&self) -> PathBuf {
+        let copy = self.dir.path().join("copy");
+        Home::create(&copy).unwrap();
+        template::copy(&self.home(), &copy);
+        copy
+    }
+
     /// Opens a host on the home.
     ///
     /// # Panics

@@ -54,7 +54,8 @@ impl Template {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies what is in `from` into `to`.
+pub(super) fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());

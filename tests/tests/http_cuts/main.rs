@@ -65,6 +65,7 @@ async fn exchange(peer: &Peer, over: Over) -> Option<HttpExchange> {
         deadline: PATIENCE,
         max_response_bytes: 1000,
         max_content_bytes: 1000,
+        replay_header: None,
         trusted_hops: Vec::new(),
         copies_matter: true,
         other_secrets: false,

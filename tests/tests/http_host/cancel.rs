@@ -9,7 +9,6 @@ use proofport_core::id::RequestId;
 use proofport_core::origin::Origin;
 use proofport_tests::peer::{Act, Peer, Script, Scripts};
 use proofport_tests::rig::{self, Open, Rig, caller};
-use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -124,9 +123,7 @@ async fn after_the_dispatch_the_answer_still_settles() {
     let twice = open.broker.cancel(&id, &caller()).await.envelope;
     assert_eq!((twice.code(), twice.outcome()), (cancelled.code(), cancelled.outcome()));
     // A successor of this host, were it killed here, knows no more and sends nothing.
-    let copy = rig.dir.path().join("copy");
-    copied(&rig.home(), &copy);
-    let successor = rig::open(&copy, Arc::clone(&rig.clock), Arc::clone(&rig.probe)).await;
+    let successor = rig::open(&rig.as_if_killed(), Arc::clone(&rig.clock), Arc::clone(&rig.probe)).await;
     let restarted = successor.result(&id);
     assert_eq!((restarted.code(), restarted.outcome()), (Some(Code::OutcomeUnknown), Some(Outcome::Unknown)));
     assert!(record(&successor, &restarted).cancel_requested);
@@ -230,18 +227,4 @@ async fn a_stopping_host_finishes_and_begins_nothing() {
     stop.await;
     assert!(called.await.unwrap().ok());
     assert_eq!((peer.accepted(), peer.effects()), (1, 1));
-}
-
-fn copied(from: &Path, to: &Path) {
-    std::fs::create_dir(to).unwrap();
-    std::fs::set_permissions(to, std::fs::metadata(from).unwrap().permissions()).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copied(&path, &target);
-        } else {
-            std::fs::copy(&path, target).unwrap();
-        }
-    }
 }

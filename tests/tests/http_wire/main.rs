@@ -50,6 +50,7 @@ impl Default for Call {
                 deadline: PATIENCE,
                 max_response_bytes: 1000,
                 max_content_bytes: 10_000,
+                replay_header: None,
                 trusted_hops: Vec::new(),
                 copies_matter: true,
                 other_secrets: false,

@@ -7,18 +7,18 @@ use proofport_core::event::EventKind;
 use proofport_tests::peer::Script;
 
 /// Three attempts, 1 and 2 seconds apart at most.
-const THREE: &str = "[connections.c.retries]\nattempts = 3\nfirst_delay_millis = 1000\n";
+pub(crate) const THREE: &str = "[connections.c.retries]\nattempts = 3\nfirst_delay_millis = 1000\n";
 
 /// What is claimed in the end, and how many requests the peer got.
-struct Expected {
-    outcome: Outcome,
-    code: Option<Code>,
-    retry: Retry,
-    owner: RetryOwner,
-    requests: usize,
+pub(crate) struct Expected {
+    pub(crate) outcome: Outcome,
+    pub(crate) code: Option<Code>,
+    pub(crate) retry: Retry,
+    pub(crate) owner: RetryOwner,
+    pub(crate) requests: usize,
 }
 
-const DONE: Expected = Expected {
+pub(crate) const DONE: Expected = Expected {
     outcome: Outcome::Committed,
     code: None,
     retry: Retry::Never,
@@ -26,7 +26,7 @@ const DONE: Expected = Expected {
     requests: 1,
 };
 
-const UNKNOWN: Expected = Expected {
+pub(crate) const UNKNOWN: Expected = Expected {
     outcome: Outcome::Unknown,
     code: Some(Code::OutcomeUnknown),
     retry: Retry::Reconcile,
@@ -34,7 +34,13 @@ const UNKNOWN: Expected = Expected {
     requests: 1,
 };
 
-async fn check(operation: &str, retries: &str, each: Vec<Script>, most_seconds: u64, expected: Expected) {
+pub(crate) async fn check(
+    operation: &str,
+    retries: &str,
+    each: Vec<Script>,
+    most_seconds: u64,
+    expected: Expected,
+) {
     let what = format!("{operation} {} {retries}", each.len());
     let (peer, rig, clock) = site(each, retries).await;
     let open = rig.open().await;

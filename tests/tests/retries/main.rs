@@ -7,8 +7,12 @@
     reason = "a test says what it expects by panicking"
 )]
 
+mod answers;
 mod budget;
+mod jobs;
 mod operator;
+mod questions;
+mod returning;
 
 use proofport_broker::Clock;
 use proofport_core::time::UnixMillis;
@@ -28,6 +32,12 @@ fn lost() -> Script {
 /// An effect that is answered like this.
 fn answered(answer: &str) -> Script {
     Script(vec![Act::ReadRequest, Act::Effect, Act::Send(answer.into()), Act::Close])
+}
+
+/// A query that is answered with one word.
+fn says(word: &str) -> Script {
+    let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{word}", word.len());
+    Script(vec![Act::ReadRequest, Act::Send(answer.into()), Act::Close])
 }
 
 fn status(line: &str) -> String {
@@ -64,8 +74,13 @@ impl Clock for Leaping {
 
 /// A peer with these scripts, one a connection, and a home whose connection has these retries.
 async fn site(each: Vec<Script>, retries: &str) -> (Peer, Rig, Arc<Leaping>) {
-    let peer = Peer::http(Scripts { each: each.into(), default: None });
-    let mut wanted = Wanted::new("promises", peer.origin(), "key");
+    site_of("promises", Scripts { each: each.into(), default: None }, retries).await
+}
+
+/// The same for another guest.
+async fn site_of(guest: &'static str, scripts: Scripts, retries: &str) -> (Peer, Rig, Arc<Leaping>) {
+    let peer = Peer::http(scripts);
+    let mut wanted = Wanted::new(guest, peer.origin(), if guest == "promises" { "key" } else { "" });
     wanted.more = retries.to_owned();
     let mut rig = Rig::new(&wanted.limits("setup_attempts = 1\nidle_seconds = 0")).await;
     let clock = Arc::new(Leaping(AtomicU64::new(Leaping::START)));

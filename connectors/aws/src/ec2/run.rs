@@ -79,7 +79,7 @@ pub(crate) fn run(call: &Call, answer: Option<&HttpResponse>) -> Result<Step, Fa
     config::ec2(call)?;
     let run: Run = call.input()?;
     let summary = format!("Launch {} instances of type {}", run.count, run.instance_type);
-    let parameters = parameters(run, token(call)?);
+    let parameters = parameters(run, token(call));
     let fields: Vec<_> = parameters.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
     Ok(HttpRequest::post("/").form(&fields).credential(api::SLOT).as_effect(summary))
 }
@@ -114,14 +114,15 @@ fn parameters(run: Run, token: &str) -> Vec<(String, String)> {
     parameters
 }
 
-/// The key that the host minted.
-fn token(call: &Call) -> Result<&str, Fault> {
-    call.idempotency_key.as_deref().ok_or_else(Fault::no_such_operation)
+/// The key that the host minted, or where the admin has taken the contract away the reference: nothing is sent
+/// twice then, and the instances are found by it all the same.
+fn token(call: &Call) -> &str {
+    call.idempotency_key.as_deref().unwrap_or(&call.reference)
 }
 
 /// What became of a launch: the instances with its client token.
 pub(crate) fn look(call: &Call, answer: Option<&HttpResponse>) -> Result<ReconcileStep, Fault> {
-    let token = token(call)?;
+    let token = token(call);
     let Some(response) = answer else {
         let request = HttpRequest::get("/")
             .query("Action", "DescribeInstances")

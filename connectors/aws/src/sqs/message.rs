@@ -2,7 +2,7 @@
 
 use super::Kind;
 use crate::api;
-use proofport_sdk::{Fault, Value, json};
+use proofport_sdk::{Value, json};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -103,10 +103,8 @@ pub(super) fn taken() -> BTreeMap<&'static str, Value> {
     ])
 }
 
-/// The key that the host minted. An operation on a FIFO queue has one.
-///
-/// # Errors
-/// [`Fault::Input`] where there is none.
-pub(super) fn key(call: &proofport_sdk::Call) -> Result<&str, Fault> {
-    call.idempotency_key.as_deref().ok_or_else(Fault::no_such_operation)
+/// The key that the host minted, or where the admin has taken the contract away the reference: a FIFO queue
+/// takes no message without a deduplication id.
+pub(super) fn key(call: &proofport_sdk::Call) -> &str {
+    call.idempotency_key.as_deref().unwrap_or(&call.reference)
 }

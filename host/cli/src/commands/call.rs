@@ -14,7 +14,9 @@ use proofport_core::id::{Name, OperationName, RequestId};
 use proofport_core::secret::Secret;
 use proofport_gateway::home::Home;
 use proofport_gateway::host::{Connections, Host, HostError, OpenOptions};
-use proofport_gateway::{CallRequest, Caller, Delivery, ReconcileError, RetryError, Vault, VaultError};
+use proofport_gateway::{
+    CallRequest, Caller, Delivery, FollowError, ReconcileError, RetryError, Vault, VaultError,
+};
 use std::fs::File;
 use std::io::{IsTerminal as _, Read};
 use std::os::fd::AsFd as _;
@@ -215,6 +217,62 @@ pub(super) async fn retry(app: &App, id: RequestId) -> anyhow::Result<u8> {
             host.broker().result(&id, &operator())
         }
         Err(error @ (RetryError::Read(_) | RetryError::Journal(_) | RetryError::Internal(_))) => {
+            exit::explain(&error.into(), app.out.json);
+            return Ok(exit::INTERNAL);
+        }
+    };
+    Ok(deliver(app, host, delivery))
+}
+
+pub(super) async fn wait(app: &App, id: RequestId) -> anyhow::Result<u8> {
+    let host = match host_of(app, id).await? {
+        Ok(host) => host,
+        Err(status) => return Ok(status),
+    };
+    let mut interrupts = signal(SignalKind::interrupt()).context("interrupts can't be listened for")?;
+    let (broker, caller) = (host.broker(), operator());
+    let waited = tokio::select! {
+        biased;
+        delivery = broker.wait(&id, &caller) => Some(delivery),
+        _ = interrupts.recv() => None,
+    };
+    let delivery = match waited {
+        Some(delivery) => delivery,
+        None => {
+            app.out.remark("Left. What is under way is waited for; the rest stays announced.");
+            broker.stop().await;
+            broker.result(&id, &caller)
+        }
+    };
+    Ok(deliver(app, host, delivery))
+}
+
+pub(super) async fn follow(app: &App, id: RequestId) -> anyhow::Result<u8> {
+    let host = match host_of(app, id).await? {
+        Ok(host) => host,
+        Err(status) => return Ok(status),
+    };
+    let delivery = match host.broker().follow(&id, &operator()).await {
+        Ok(delivery) => delivery,
+        Err(FollowError::NoSuchInvocation) => {
+            host.close()?;
+            return refuse(app, Code::NoSuchInvocation, None);
+        }
+        Err(FollowError::VaultLocked) => {
+            host.close()?;
+            return refuse(app, Code::VaultLocked, None);
+        }
+        Err(error @ (FollowError::NoJob | FollowError::UnderWay)) => {
+            // Nothing was sent: the answer is the record as it stands.
+            app.out.remark(&error.to_string());
+            host.broker().result(&id, &operator())
+        }
+        Err(
+            error @ (FollowError::Read(_)
+            | FollowError::Journal(_)
+            | FollowError::Illegal(_)
+            | FollowError::Internal),
+        ) => {
             exit::explain(&error.into(), app.out.json);
             return Ok(exit::INTERNAL);
         }

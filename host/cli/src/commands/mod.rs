@@ -84,6 +84,8 @@ pub(crate) async fn run(app: &App, command: InHome) -> anyhow::Result<u8> {
         InHome::Call(args) => call::call(app, args).await,
         InHome::Result(args) => call::result(app, args).await,
         InHome::Reconcile(act) => call::reconcile(app, act.id).await,
+        InHome::Wait(act) => call::wait(app, act.id).await,
+        InHome::Follow(act) => call::follow(app, act.id).await,
         InHome::Retry(act) => call::retry(app, act.id).await,
         InHome::Unknowns => unknowns::run(app).await,
         InHome::Attest(args) => attest::run(app, args).await,

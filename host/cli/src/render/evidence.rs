@@ -39,6 +39,7 @@ fn http(lines: &mut Lines, evidence: &HttpEvidence) {
         not_forwarded,
         // Told where it decides something.
         may_be_repeated: _,
+        replayed,
     } = evidence;
     let kept = if *reused { ", on a kept connection" } else { "" };
     lines.line("spoken", format_args!("{version}{}{kept}", through(*hop)));
@@ -49,6 +50,9 @@ fn http(lines: &mut Lines, evidence: &HttpEvidence) {
     let whose = if status == "no status" || *from_origin { "" } else { ", not from the origin itself" };
     lines.line("received", format_args!("{bytes_read} bytes, {status}, {end}{whose}"));
     lines.some("broke", *cause);
+    if *replayed {
+        lines.line("replayed", "by its header, it is the answer to the first request with this key");
+    }
     lines.some("interim", (*interim > 0).then_some(*interim));
     lines.some("HTTP/2 code", *http2_error);
     if *refused_stream {

@@ -10,6 +10,7 @@ use proofport_core::event::{AttemptEnd, Event, HostEvent, QueryFacts, Settlement
 use proofport_core::evidence::{Evidence, PeerIdentity, SetupAttempt};
 use proofport_core::exchange::SshExit;
 use proofport_core::id::RequestId;
+use proofport_core::job::Following;
 use proofport_gateway::Recorded;
 use serde::Serialize;
 
@@ -90,6 +91,11 @@ fn details(event: &Event) -> String {
         Event::RetryScheduled { generation, at } => {
             format!("attempt {generation}, not before {}", rfc3339(*at))
         }
+        Event::ReconcileScheduled { asked, at: Some(at) } => {
+            format!("question {}, not before {}", asked.saturating_add(1), rfc3339(*at))
+        }
+        Event::ReconcileScheduled { asked, at: None } => format!("asked {asked} times, and no more"),
+        Event::JobFollowed(following) => followed(following),
         Event::EvidenceAttached { source, source_sequence, outcome } => match source {
             Source::RemoteQuery => format!("{outcome}, {source} {source_sequence}"),
             Source::TransportObserved | Source::RemoteResponse | Source::OperatorAttested => {
@@ -139,7 +145,21 @@ fn queried(query: &QueryFacts) -> String {
 
 fn ended(end: &AttemptEnd) -> String {
     let code = end.code.map(|code| format!(" {code}")).unwrap_or_default();
-    format!("attempt {}: {}{code}, {}; {}", end.generation, end.outcome, end.source, seen(&end.evidence))
+    let firsts = if end.evidence.replayed() { ", the first request's answer" } else { "" };
+    let seen = seen(&end.evidence);
+    format!("attempt {}: {}{code}, {}; {seen}{firsts}", end.generation, end.outcome, end.source)
+}
+
+fn followed(following: &Following) -> String {
+    let by = following.by.map_or_else(String::new, |by| format!(" by {by}"));
+    let looked = match following.looks {
+        0 => "not looked at yet".to_owned(),
+        looks => format!("look {looks}{by}"),
+    };
+    match following.at {
+        Some(at) => format!("{looked}, the next not before {}", rfc3339(at)),
+        None => format!("{looked}, and no more by the host"),
+    }
 }
 
 fn settled(settlement: &Settlement) -> String {

@@ -1,6 +1,7 @@
 //! What is known of one child, and what may be claimed of it.
 
 use super::bound::ChildId;
+use crate::attempts::together;
 use crate::code::Code;
 use crate::contract::{Action, KeyPlace, Outcome, Repeat, Retry, Source};
 use crate::digest::Digest;
@@ -74,10 +75,12 @@ impl State {
         let taken_over = self.is_taken_over(index).then_some(unknown);
         let before = later.map(ChildRecord::from).or(taken_over);
         let open = self.attempts.iter().filter(|attempt| attempt.dispatch.generation > since);
-        let told: Vec<_> = open.map(|attempt| self.child_in(attempt, index)).collect();
-        let all = || before.iter().chain(&told);
-        let outcome = Outcome::aggregate(all().map(|record| record.outcome));
-        let newest = all().rev().find(|record| record.outcome == outcome).copied();
+        let told = open.map(|attempt| (self.child_in(attempt, index), attempt.is_answered_as_the_first()));
+        let told: Vec<_> = told.collect();
+        let own = together(told.iter().map(|(record, is_firsts)| (record.outcome, *is_firsts)));
+        let outcome = Outcome::aggregate(before.iter().map(|record| record.outcome).chain([own]));
+        let all = before.iter().chain(told.iter().map(|(record, _)| record));
+        let newest = all.rev().find(|record| record.outcome == outcome).copied();
         let record =
             newest.unwrap_or_else(|| ChildRecord::plain(outcome, Some(code(self).unwrap_or(Code::Internal))));
         match outcome {

@@ -65,7 +65,8 @@ pub struct KeyedContract {
     pub compares_payload: bool,
     /// The HTTP status that means "the first is still running".
     pub running_status: Option<u16>,
-    /// The response header that marks the first request's answer, in lower case.
+    /// The response header that marks the first request's answer, in lower case. An answer with it to a later
+    /// attempt settles the earlier ones.
     pub replay_header: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Requests that an intermediary may send on twice (RFC 9110 section 9.2.2).
 
 use crate::classify::{claimed, verdict};
-use crate::common::values::{complete, contract, keyed};
+use crate::common::values::{complete, contract, keyed, marking};
 use proofport_core::classify::Reading;
 use proofport_core::code::Code::{self, AuthFailed, OutcomeUnknown, RemoteFailed, RemoteRejected};
 use proofport_core::contract::Outcome::{self, Committed, Rejected, Unknown};
@@ -58,6 +58,10 @@ fn a_refusal_that_may_be_of_a_second_copy_settles_nothing() {
         assert_eq!(claimed(&repeated(404), &terms, absent), (Committed, None));
         check(500, &terms, Reading::None, (Committed, RemoteFailed));
     }
+    // The first copy's own answer, as the contract calls it, is no second one's.
+    let firsts = HttpEvidence { replayed: true, ..repeated(404) };
+    let got = claimed(&firsts, &contract(Effect::Write, marking()), refusal(Reason::NotFound));
+    assert_eq!(got, (Rejected, Some(RemoteRejected)));
     // A read has nothing that a copy could have done.
     let read = contract(Effect::Read, Repeat::Idempotent);
     check(404, &read, refusal(Reason::NotFound), (Rejected, RemoteRejected));

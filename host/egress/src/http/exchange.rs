@@ -33,6 +33,9 @@ pub struct ExchangeOptions {
     pub max_content_bytes: u64,
     /// Response headers, in lower case, that the connector sees and the record keeps.
     pub kept_headers: Vec<String>,
+    /// The response header, in lower case, by which the service marks the answer to the first request with an
+    /// idempotency key, where the contract names one.
+    pub replay_header: Option<String>,
     /// Hops whose `Proxy-Status` is believed when it says that a request was not forwarded.
     pub trusted_hops: Vec<HopName>,
     /// Whether it matters that an intermediary may send the request on more than once: it does for an
@@ -108,6 +111,7 @@ impl Loaded {
             interim: interim.load(Ordering::Relaxed),
             target: outgoing.target,
             trusted_hops: &options.trusted_hops,
+            replay_header: options.replay_header.as_deref(),
             may_be_repeated,
             is_secret,
         };

@@ -13,6 +13,7 @@ mod outgoing;
 mod pool;
 mod proxy_status;
 mod redirect;
+mod replay;
 mod response;
 mod retry_after;
 mod store;

@@ -6,6 +6,7 @@ use super::http2::Told;
 use super::outgoing::Target;
 use super::proxy_status;
 use super::redirect::{self, Redirect};
+use super::replay;
 use super::retry_after;
 use super::wire::Seen;
 use crate::dial::micros;
@@ -76,6 +77,7 @@ pub(super) struct Report<'a> {
     pub(super) interim: u32,
     pub(super) target: Target,
     pub(super) trusted_hops: &'a [HopName],
+    pub(super) replay_header: Option<&'a str>,
     pub(super) may_be_repeated: bool,
     /// Whether a secret was injected for this request or another of the invocation.
     pub(super) is_secret: bool,
@@ -111,6 +113,7 @@ impl Report<'_> {
             not_forwarded: None,
             proxy_status: proxies,
             may_be_repeated: self.may_be_repeated,
+            replayed: false,
         };
         let diagnostic = ExchangeDiagnostic {
             cause_chain: result.as_ref().err().map(|broken| chain(broken, guard)).unwrap_or_default(),
@@ -126,6 +129,8 @@ impl Report<'_> {
                 evidence.body_digest = stored.is_none().then(|| Digest::of_bytes(&bytes));
                 evidence.not_forwarded = not_forwarded(&evidence.proxy_status, self.trusted_hops);
                 evidence.from_origin &= evidence.not_forwarded.is_none();
+                let marked = self.replay_header.is_some_and(|name| replay::marks(&head.headers, name));
+                evidence.replayed = evidence.from_origin && marked;
                 let Target { origin, path } = &self.target;
                 redirect = redirect::read(head.status.as_u16(), &head.headers, origin, path, guard);
                 retry_after_seconds = retry_after::seconds(&head.headers);

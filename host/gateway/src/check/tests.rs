@@ -235,6 +235,16 @@ fn repeats_need_a_contract() {
 }
 
 #[test]
+fn looks_need_a_job() {
+    let looks = format!("{RIGHT}\n[connections.shop.following]\n");
+    let told = format!(
+        "{} connections.shop.following: no operation of this connection submits a job that another one follows",
+        RIGHT.lines().count() + 2
+    );
+    Setting::new().check(&looks, &[&told]);
+}
+
+#[test]
 fn a_credential_does_not_travel_unencrypted() {
     let setting = Setting::new();
     let permitted = |origin: &str| {

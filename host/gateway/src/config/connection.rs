@@ -70,6 +70,11 @@ pub struct ConnectionConfig {
     pub retries: Option<At<RetryBudget>>,
     /// How often a session may fail at each operation before it is stopped.
     pub failures: FailureBudget,
+    /// How often the host asks by itself what became of an effect, where the operation declares that it may;
+    /// none: only when it is asked to.
+    pub reconciliations: Option<RetryBudget>,
+    /// How often the host looks by itself at a job that was submitted; none: only when it is asked to.
+    pub following: Option<At<RetryBudget>>,
 }
 
 impl ConnectionConfig {
@@ -137,7 +142,7 @@ pub enum TrustError {
     Invalid(#[from] InvalidTrust),
 }
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 19] = [
     "connector",
     "origins",
     "ssh",
@@ -155,6 +160,8 @@ const KEYS: [&str; 17] = [
     "limits",
     "retries",
     "failures",
+    "reconciliations",
+    "following",
 ];
 
 /// Reads one connection; none if something that it can't be without is wrong.
@@ -208,7 +215,13 @@ pub(super) fn read<'a>(
     let bounds = reader.field(section, "limits").and_then(|field| reader.section(&field));
     let limits = bounds.map(|bounds| limits::read(reader, &bounds)).unwrap_or_default();
     let retries = reader.field(section, "retries").and_then(|field| reader.section(&field));
-    let retries = retries.map(|section| retries::read(reader, &section));
+    let retries = retries.map(|section| retries::read(reader, &section, retries::REPEATS));
+    let following = reader.field(section, "following").and_then(|field| reader.section(&field));
+    let following = following.map(|section| retries::read(reader, &section, retries::LOOKS));
+    let questions = reader.field(section, "reconciliations").and_then(|field| reader.section(&field));
+    let questions = questions.map(|section| retries::read(reader, &section, retries::QUESTIONS).value);
+    let questions = questions.unwrap_or(retries::QUESTIONS.defaults);
+    let reconciliations = (questions.attempts > 0).then_some(questions);
     let failures = reader.field(section, "failures").and_then(|field| reader.section(&field));
     let failures = failures.map(|section| failures::read(reader, &section)).unwrap_or_default();
     let (name, place) = (name.clone(), section.place);
@@ -236,6 +249,8 @@ pub(super) fn read<'a>(
         limits,
         retries,
         failures,
+        reconciliations,
+        following,
     })
 }
 

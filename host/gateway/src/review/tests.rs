@@ -102,6 +102,9 @@ fn contracts_in_sentences() {
     check(write, keyed(Some(7 * 86_400)), None, &["7 days", person]);
     check(write, keyed(Some(1)), None, &["for 1 second from", person]);
     check(write, keyed(None), None, &["key_window_seconds", person]);
+    let Repeat::Keyed(plain) = keyed(None) else { unreachable!() };
+    let marking = KeyedContract { replay_header: Some("x-replay".to_owned()), ..plain };
+    check(write, Repeat::Keyed(marking), None, &["`x-replay` is taken for the first request's", person]);
     let never = Reconcile { absence_settles_after_seconds: None, automatic: true };
     check(
         write,

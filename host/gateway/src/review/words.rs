@@ -87,9 +87,14 @@ fn keyed(contract: &KeyedContract) -> String {
         true => "it refuses a known key with other content",
         false => "it does not compare the content",
     };
+    let mark = contract.replay_header.as_deref().map(|name| {
+        let name = plain(name);
+        format!(" An answer with the header `{name}` is taken for the first request's: a refusal, too, settles all.")
+    });
+    let mark = mark.unwrap_or_default();
     format!(
         "While the outcome is unknown, the same bytes may be sent again with the same key ({place}), {window}, less \
-         margins: the remote is said to deduplicate per {}; {payload}.",
+         margins: the remote is said to deduplicate per {}; {payload}.{mark}",
         plain(&contract.scope)
     )
 }

@@ -8,6 +8,8 @@ use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Phase, Repeat, Source};
 use proofport_core::event::{ChildFacts, Dispatch, Event, EventKind, HostEvent, QueryPurpose};
 use proofport_core::evidence::Cause;
+use proofport_core::id::RequestId;
+use proofport_core::job::Following;
 use proofport_core::state::State;
 
 /// Named events of this kind, worded for this state. A new kind does not compile until it has one.
@@ -125,6 +127,23 @@ pub(crate) fn of_kind(kind: EventKind, state: &State) -> Vec<(&'static str, Even
         EventKind::ResultDelivered => plain(Event::ResultDelivered),
         EventKind::RetryScheduled => {
             plain(Event::RetryScheduled { generation: state.next_generation(), at: START })
+        }
+        EventKind::ReconcileScheduled => vec![
+            ("next", Event::ReconcileScheduled { asked: state.asked + 1, at: Some(START) }),
+            ("last", Event::ReconcileScheduled { asked: state.asked + 1, at: None }),
+            ("skipped", Event::ReconcileScheduled { asked: state.asked + 2, at: Some(START) }),
+        ],
+        EventKind::JobFollowed => {
+            let looked = |looks, at| {
+                let by = (looks > 0).then(|| RequestId::from_random([3; 16]));
+                Event::JobFollowed(Following { looks, by, at })
+            };
+            let looks = state.following.looks;
+            vec![
+                ("next", looked(looks + 1, Some(START))),
+                ("over", looked(looks + 1, None)),
+                ("skipped", looked(looks + 2, Some(START))),
+            ]
         }
         EventKind::EvidenceAttached => {
             let attached =

@@ -3,7 +3,7 @@
 use super::history::{Way, fold, reach};
 use super::values::{
     KEY_END, START, accepted, binding, child_id, complete, credential, digest, elsewhere, evidence, exec,
-    key_use, lost, peer, query, reason, setup, stop,
+    key_use, lost, marks, peer, query, reason, setup, stop,
 };
 use super::walk::{Pick, any_result};
 use proofport_core::attestation::AttestedOutcome;
@@ -13,8 +13,9 @@ use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Phase, Reason, Repeat, Source};
 use proofport_core::decide::{Input, Judged, Readiness, decide};
 use proofport_core::event::{Event, QueryPurpose};
-use proofport_core::evidence::{Cause, Evidence};
+use proofport_core::evidence::{Cause, Evidence, HttpEvidence};
 use proofport_core::exchange::SshExit;
+use proofport_core::job::Following;
 use proofport_core::manifest::Contract;
 use proofport_core::ssh::{SshEvidence, StreamSeen};
 use proofport_core::state::{Standing, State};
@@ -41,6 +42,8 @@ pub(crate) const fn place(input: &Input) -> usize {
         Input::Recovered => 13,
         Input::Redirected { .. } => 14,
         Input::Repeat(_) => 15,
+        Input::Ask { .. } => 16,
+        Input::Followed(_) => 17,
     }
 }
 
@@ -95,7 +98,7 @@ fn judged(terms: &Contract, salt: usize) -> Judged {
     let evidence = match salt / 48 % 4 {
         0 => lost(),
         1 => evidence(Some(status), None),
-        _ => complete(status),
+        _ => HttpEvidence { replayed: marks(terms) && salt.is_multiple_of(5), ..complete(status) },
     };
     let evidence = Evidence::from(evidence);
     let bound: Vec<_> = terms.batch.iter().flat_map(|_| ["a", "b", "c"].map(child_id)).collect();
@@ -152,6 +155,15 @@ pub(crate) fn inputs(terms: &Contract, salt: usize) -> Vec<Input> {
         Input::Recovered,
         Input::Redirected { evidence: Box::new(complete(307)), to: elsewhere() },
         Input::Repeat([START, KEY_END, UnixMillis(u64::MAX)][salt % 3]),
+        Input::Ask {
+            asked: u32::try_from(salt % 3).unwrap(),
+            at: (!salt.is_multiple_of(4)).then_some(START),
+        },
+        Input::Followed(Following {
+            looks: u32::try_from(salt % 3).unwrap(),
+            by: None,
+            at: (!salt.is_multiple_of(4)).then_some(START),
+        }),
     ]
 }
 

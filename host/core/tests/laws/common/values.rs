@@ -46,6 +46,20 @@ pub(crate) fn keyed() -> Repeat {
     })
 }
 
+/// The same, with a header that marks the first request's answer.
+pub(crate) fn marking() -> Repeat {
+    let Repeat::Keyed(keyed) = keyed() else { unreachable!() };
+    Repeat::Keyed(KeyedContract { replay_header: Some("idempotent-replayed".to_owned()), ..keyed })
+}
+
+/// Whether the contract names such a header.
+pub(crate) const fn marks(terms: &Contract) -> bool {
+    match &terms.repeat {
+        Repeat::Keyed(keyed) => keyed.replay_header.is_some(),
+        Repeat::None | Repeat::Idempotent | Repeat::Conditional => false,
+    }
+}
+
 pub(crate) fn contract(effect: Effect, repeat: Repeat) -> Contract {
     Contract {
         effect,
@@ -60,7 +74,7 @@ pub(crate) fn contract(effect: Effect, repeat: Repeat) -> Contract {
 }
 
 pub(crate) fn reconcilable(contract: Contract) -> Contract {
-    let reconcile = Reconcile { absence_settles_after_seconds: Some(60), automatic: false };
+    let reconcile = Reconcile { absence_settles_after_seconds: Some(60), automatic: true };
     Contract { reconcile: Some(reconcile), ..contract }
 }
 
@@ -73,6 +87,7 @@ pub(crate) fn accepted() -> Event {
         call_key: None,
         at: START,
         continues: None,
+        follows: None,
     }))
 }
 
@@ -100,6 +115,8 @@ pub(crate) fn binding(contract: Contract) -> Binding {
         ssh_hosts: Vec::new(),
         children,
         retries: None,
+        reconciliations: None,
+        following: None,
         ways: None,
     }
 }

@@ -3,8 +3,8 @@
 use super::events;
 use super::history::{Way, fold, reach};
 use super::values::{
-    KEY_END, LEASE_END, START, batch, child_id, contract, dispatch, end, evidence, key_use, keyed, output,
-    query, reconcilable, settlement, stop, stored_output,
+    KEY_END, LEASE_END, START, batch, child_id, contract, dispatch, end, evidence, key_use, keyed, marking,
+    output, query, reconcilable, settlement, stop, stored_output,
 };
 use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Phase, Repeat, Source};
@@ -37,11 +37,12 @@ pub(crate) fn picks(most: usize) -> impl Strategy<Value = Vec<Pick>> {
 }
 
 pub(crate) fn contracts() -> impl Strategy<Value = Contract> {
-    (any::<bool>(), 0..4_u8, any::<bool>(), 0..4_u8).prop_map(|(read, repeat, reconciles, carries)| {
+    (any::<bool>(), 0..5_u8, any::<bool>(), 0..4_u8).prop_map(|(read, repeat, reconciles, carries)| {
         let repeat = match repeat {
             0 => Repeat::None,
             1 => Repeat::Idempotent,
             2 => Repeat::Conditional,
+            3 => marking(),
             _ => keyed(),
         };
         let contract = contract(if read { Effect::Read } else { Effect::Write }, repeat);
@@ -76,6 +77,7 @@ fn any_evidence(salt: &mut Salt) -> HttpEvidence {
     let completion = salt.of(&[None, Some(Completion::ContentLength)]).filter(|_| status.is_some());
     HttpEvidence {
         from_origin: salt.below(4) > 0,
+        replayed: salt.below(3) == 0,
         masked: salt.of(&[0, 1, u32::MAX]),
         ..evidence(status, completion)
     }

@@ -47,6 +47,7 @@ fn options(other_secrets: bool) -> ExchangeOptions {
         max_response_bytes: 1000,
         max_content_bytes: 1000,
         kept_headers: Vec::new(),
+        replay_header: None,
         trusted_hops: Vec::new(),
         copies_matter: true,
         other_secrets,

@@ -104,7 +104,12 @@ fn operations(operations: Vec<wit::Operation>) -> Result<Vec<Operation>, Breach>
     }
     for operation in &read {
         let Some(follower) = &operation.contract.job_operation else { continue };
-        let other = read.iter().any(|other| other.name == *follower && other.name != operation.name);
+        let follows = |other: &Operation| {
+            other.name == *follower
+                && other.name != operation.name
+                && other.contract.effect == proofport_core::contract::Effect::Read
+        };
+        let other = read.iter().any(follows);
         if !other {
             return Err(ManifestProblem::JobOperation(operation.name.clone()).into());
         }
