@@ -19,6 +19,7 @@ use proofport_core::digest::Digest;
 use proofport_core::envelope::{Envelope, RemoteData, Stored};
 use proofport_core::event::{Accepted, Continues, Event, EventKind, ResultFacts};
 use proofport_core::id::{Name, OperationName, RequestId};
+use proofport_core::inquiry::announced;
 use proofport_core::state::{IllegalEvent, State};
 use proofport_core::time::UnixMillis;
 use proofport_egress::HttpEgress;
@@ -64,7 +65,7 @@ pub(crate) struct Inner {
     /// Invocations whose fate is being asked for.
     asking: Mutex<HashSet<RequestId>>,
     /// Tells that somebody has ended asking.
-    asked: Notify,
+    pub(crate) asked: Notify,
     /// Who waits for what.
     pub(crate) interest: Interest,
     /// What is under way of what failures are counted against.
@@ -426,8 +427,13 @@ impl Inner {
         let mut events = Vec::new();
         let decided = add(&mut state, &mut events, Input::Recovered, now)
             .and_then(|()| self.add_next_move(&mut state, &mut events, now));
-        if decided.is_ok() && !events.is_empty() && self.record(&state, events, now).await.is_err() {
-            tracing::error!(%id, "the end of a failed invocation could not be recorded");
+        if decided.is_ok() && !events.is_empty() {
+            if self.record(&state, events, now).await.is_err() {
+                tracing::error!(%id, "the end of a failed invocation could not be recorded");
+            }
+        } else if announced(&state).is_some() {
+            // What it announced stands, and is tried again; not at once, since it has just failed.
+            self.put_off(id);
         }
         Delivery {
             envelope: Envelope::internal(&state, now),

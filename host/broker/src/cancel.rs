@@ -1,11 +1,15 @@
 //! Losing interest, and stopping the host. Before the dispatch it ends the invocation; after it the
 //! exchange runs on to its deadline, so that what the remote says still settles the record.
 
-use crate::broker::{Broker, Delivery, Inner};
+use crate::broker::{Broker, Delivery, Inner, ReadError};
+use crate::driver::add;
 use crate::intent::Caller;
 use proofport_core::code::Code;
+use proofport_core::decide::Input;
 use proofport_core::id::RequestId;
-use proofport_core::state::{Standing, State};
+use proofport_core::inquiry::{Move, announced};
+use proofport_core::state::{IllegalEvent, Standing, State};
+use proofport_journal::JournalError;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
@@ -112,28 +116,73 @@ impl Inner {
     }
 }
 
+/// A cancellation can't be recorded.
+#[derive(Debug, thiserror::Error)]
+enum ForgoError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("the host decided what can't happen: {0}")]
+    Illegal(#[from] IllegalEvent),
+}
+
+impl Inner {
+    /// Takes back a repeat that is announced and that nobody is making. False: somebody is.
+    async fn forgo(self: Arc<Self>, id: RequestId) -> Result<bool, ForgoError> {
+        // A host that stops leaves everything as it is.
+        let Some(_entered) = self.enter_asking() else { return Ok(true) };
+        let _claim = self.claim_when_free(id).await;
+        if self.is_entered(&id) {
+            return Ok(false);
+        }
+        let Some(mut state) = self.state(&id)? else { return Ok(true) };
+        if !matches!(announced(&state), Some(Move::Repeat { .. })) {
+            return Ok(true);
+        }
+        let (now, mut events) = (self.now(), Vec::new());
+        add(&mut state, &mut events, Input::Cancelled, now)?;
+        self.add_next_move(&mut state, &mut events, now)?;
+        self.record(&state, events, now).await?;
+        Ok(true)
+    }
+}
+
 impl Broker {
     /// The caller has lost interest. Nothing of the effect leaves if it has not left yet; if it has, the
     /// exchange goes on to its deadline, and the answer says what is proved so far. Another's invocation
     /// is as unknown as none; one that is over is answered as it is.
     pub async fn cancel(&self, id: &RequestId, caller: &Caller) -> Delivery {
         let inner = self.inner();
-        let newest = {
-            let all = inner.interest.all.lock().unwrap_or_else(PoisonError::into_inner);
-            all.get(id).map(|waiting| (waiting.cancel.clone(), waiting.newest.clone()))
-        };
-        let Some((cancel, mut newest)) = newest else { return self.result(id, caller) };
-        // Whose it is, is known once it is on record, and no id is shown before that.
-        match inner.state(id) {
-            Ok(Some(state)) if state.accepted.principal == caller.principal => {}
-            Ok(Some(_) | None) => return inner.refusal(Code::NoSuchInvocation, None),
-            Err(_) => return inner.refusal(Code::Internal, None),
-        }
-        cancel.send_replace(true);
-        let noted = |state: &Option<State>| state.as_ref().is_some_and(is_noted);
-        match newest.wait_for(noted).await.ok().and_then(|state| state.clone()) {
-            Some(state) => inner.answer(&state, false),
-            None => self.result(id, caller),
+        loop {
+            // Whose it is, is known once it is on record, and no id is shown before that.
+            match inner.state(id) {
+                Ok(Some(state)) if state.accepted.principal == caller.principal => {}
+                Ok(Some(_) | None) => return inner.refusal(Code::NoSuchInvocation, None),
+                Err(_) => return inner.refusal(Code::Internal, None),
+            }
+            let waiting = {
+                let all = inner.interest.all.lock().unwrap_or_else(PoisonError::into_inner);
+                all.get(id).map(|waiting| (waiting.cancel.clone(), waiting.newest.clone()))
+            };
+            if let Some((cancel, mut newest)) = waiting {
+                cancel.send_replace(true);
+                let noted = |state: &Option<State>| state.as_ref().is_some_and(is_noted);
+                if let Ok(Some(state)) = newest.wait_for(noted).await.map(|state| state.clone()) {
+                    return inner.answer(&state, false);
+                }
+            }
+            // The broker owns the work: whoever asked may go.
+            match tokio::spawn(Arc::clone(inner).forgo(*id)).await {
+                Ok(Ok(true)) => return self.result(id, caller),
+                // Somebody carries it out again.
+                Ok(Ok(false)) => {}
+                Ok(Err(error)) => {
+                    tracing::error!(%id, %error, "a cancellation could not be recorded");
+                    return inner.refusal(Code::Internal, None);
+                }
+                Err(_) => return inner.refusal(Code::Internal, None),
+            }
         }
     }
 

@@ -4,17 +4,20 @@
 use crate::broker::{Broker, Delivery, Inner, ReadError};
 use crate::follow::FollowError;
 use crate::intent::Caller;
+use crate::reconcile::ReconcileError;
 use crate::refuse;
-use crate::retry::RetryError;
+use crate::retry::{By, RetryError};
 use proofport_core::code::Code;
+use proofport_core::contract::Outcome;
 use proofport_core::decide::{Input, decide};
-use proofport_core::event::{Event, EventKind, QueryPurpose, StopDetail};
+use proofport_core::event::{Event, QueryPurpose, StopDetail};
 use proofport_core::evidence::Cause;
 use proofport_core::id::RequestId;
 use proofport_core::inquiry::{Move, after_an_end, after_asking, announced, asking};
+use proofport_core::job::Look;
 use proofport_core::state::{IllegalEvent, State};
 use proofport_core::time::UnixMillis;
-use proofport_journal::{Batch, JournalError};
+use proofport_journal::{Batch, JournalError, Recorded};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, Semaphore};
@@ -24,9 +27,6 @@ const AT_ONCE: usize = 16;
 
 /// How long it waits where the vault is locked or somebody else is at it, in milliseconds.
 const A_WHILE: u64 = 1000;
-
-/// The session of the looks that the host takes by itself.
-const OF_THE_HOST: &str = "the host's own";
 
 /// When which invocation is looked after. What is forgotten here is in the journal.
 #[derive(Default)]
@@ -45,14 +45,21 @@ impl Agenda {
         self.due.lock().unwrap_or_else(PoisonError::into_inner).first().map(|(at, _)| *at)
     }
 
-    fn take(&self, now: UnixMillis) -> Option<RequestId> {
-        let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, _) = due.first()?;
-        if *at > now {
-            return None;
-        }
-        due.pop_first().map(|(_, id)| id)
+    /// What is due at this time, which has come.
+    fn take(&self, due: UnixMillis) -> Option<(UnixMillis, RequestId)> {
+        let mut entries = self.due.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, _) = entries.first()?;
+        if *at <= due { entries.pop_first() } else { None }
     }
+}
+
+/// What came of a chore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Came {
+    /// The record says what comes next.
+    Done,
+    /// It can't be done now, and nothing changed.
+    NotNow,
 }
 
 /// A chore could not be done. What is announced stays so.
@@ -64,12 +71,14 @@ enum ChoreError {
     Journal(#[from] JournalError),
     #[error("the host decided what can't happen: {0}")]
     Illegal(#[from] IllegalEvent),
+    #[error(transparent)]
+    Follow(#[from] FollowError),
 }
 
 impl Broker {
     /// Carries out what the host owns, at its time, until the host stops or the returned future is dropped:
-    /// repeats within their budgets, and questions where an operation declares that the host may ask. What
-    /// was begun goes on to its end.
+    /// repeats within their budgets, questions where an operation declares that the host may ask, looks at
+    /// jobs. What was begun goes on to its end.
     pub async fn look_after(&self) {
         let inner = self.inner();
         let hands = Arc::new(Semaphore::new(AT_ONCE));
@@ -77,21 +86,24 @@ impl Broker {
             let next = inner.agenda.next();
             let due = async {
                 match next {
-                    Some(at) => inner.until(at).await,
+                    Some(at) => {
+                        inner.until(at).await;
+                        at
+                    }
                     None => std::future::pending().await,
                 }
             };
-            tokio::select! {
+            let due = tokio::select! {
                 biased;
                 () = inner.stopping() => return,
-                () = due => {}
+                due = due => due,
                 () = inner.agenda.changed.notified() => continue,
-            }
+            };
             let Ok(hand) = Arc::clone(&hands).acquire_owned().await else { return };
-            let Some(id) = inner.agenda.take(inner.now()) else { continue };
+            let Some((due, id)) = inner.agenda.take(due) else { continue };
             let inner = Arc::clone(inner);
             tokio::spawn(async move {
-                inner.chore(id).await;
+                inner.see_to(id, due).await;
                 drop(hand);
             });
         }
@@ -103,33 +115,43 @@ impl Broker {
         let inner = self.inner();
         let mut left = None;
         loop {
-            // Whoever carries it out is waited for.
-            if let Some(mut newest) = inner.newest(id) {
-                let _ = newest.wait_for(|_| false).await;
-            }
+            // From here on a settlement by somebody else is heard of.
+            let mut changed = std::pin::pin!(inner.asked.notified());
+            changed.as_mut().enable();
             let state = match inner.state(id) {
                 Ok(Some(state)) if state.accepted.principal == caller.principal => state,
                 Ok(Some(_) | None) => return inner.refusal(Code::NoSuchInvocation, None),
                 Err(_) => return inner.refusal(Code::Internal, None),
             };
-            let next = announced(&state).filter(|_| !inner.is_locked());
-            let Some(next) = next else {
+            // Whoever carries it out is waited for.
+            if let Some(mut newest) = inner.newest(id) {
+                let _ = newest.wait_for(|_| false).await;
+                continue;
+            }
+            let Some(next) = announced(&state).filter(|_| !inner.is_locked()) else {
                 if let Some(attempt) = state.active() {
                     // Whoever makes it may have ended since the record was read: then it says more.
-                    let unattended = (!inner.is_entered(id)).then_some(attempt.dispatch.generation);
-                    if unattended.is_none() || unattended != left {
-                        left = unattended;
+                    let generation = Some(attempt.dispatch.generation);
+                    if generation != left {
+                        left = generation;
                         continue;
                     }
                 }
                 return inner.answer(&state, false);
             };
-            inner.until(next.at()).await;
-            // Somebody else may be at it; then the record is looked at again afterwards.
-            drop(inner.claim_when_free(*id).await);
-            let chore = tokio::spawn(Arc::clone(inner).chore(*id));
-            if chore.await.is_err() {
-                return inner.refusal(Code::Internal, None);
+            tokio::select! {
+                biased;
+                () = inner.stopping() => return inner.answer(&state, false),
+                () = changed => continue,
+                () = inner.until(next.at()) => {}
+            }
+            if inner.see_to(*id, next.at()).await == Came::NotNow {
+                // Somebody else is at it, or it failed: looked at again before long, but not at once.
+                let again = UnixMillis(inner.now().0.saturating_add(A_WHILE));
+                tokio::select! {
+                    () = inner.stopping() => {}
+                    () = inner.until(again) => {}
+                }
             }
         }
     }
@@ -172,65 +194,74 @@ impl Inner {
         Ok(())
     }
 
-    /// Does what is due for this invocation. What comes next is on the agenda afterwards.
-    async fn chore(self: Arc<Self>, id: RequestId) {
-        let later = || self.agenda.put(UnixMillis(self.now().0.saturating_add(A_WHILE)), id);
-        let state = match self.state(&id) {
-            Ok(Some(state)) => state,
-            Ok(None) => return,
-            Err(error) => {
+    /// Does what is due for this invocation, and sees to it that the agenda has what is left. `due`: a time
+    /// that was waited for, and so has come, whatever the clock says.
+    async fn see_to(self: &Arc<Self>, id: RequestId, due: UnixMillis) -> Came {
+        // A task of its own: a panic in it must not take the entry with it, and whoever asked may go.
+        let chore = tokio::spawn(Arc::clone(self).chore(id, due));
+        let came = match chore.await {
+            Ok(Ok(came)) => came,
+            Ok(Err(error)) => {
                 tracing::error!(%id, %error, "an invocation can't be looked after");
-                return;
+                Came::NotNow
             }
+            Err(_) => Came::NotNow,
         };
-        let Some(next) = announced(&state) else { return };
-        // Whoever carries it out puts it on the agenda again.
-        if self.is_entered(&id) {
-            return;
+        if came == Came::NotNow {
+            self.put_off(id);
         }
-        if self.is_locked() {
-            return later();
+        came
+    }
+
+    /// Puts this invocation on the agenda again, for a while later.
+    pub(crate) fn put_off(&self, id: RequestId) {
+        self.agenda.put(UnixMillis(self.now().0.saturating_add(A_WHILE)), id);
+    }
+
+    async fn chore(self: Arc<Self>, id: RequestId, due: UnixMillis) -> Result<Came, ChoreError> {
+        // A host that stops waits for it, and begins none.
+        let Some(_entered) = self.enter_asking() else { return Ok(Came::NotNow) };
+        let Some(state) = self.state(&id)? else { return Ok(Came::Done) };
+        let Some(next) = announced(&state) else { return Ok(Came::Done) };
+        if self.is_entered(&id) || self.is_locked() {
+            return Ok(Came::NotNow);
         }
-        if next.at() > self.now() {
-            return self.keep_in_mind(&state);
+        if next.at() > self.now().max(due) {
+            self.keep_in_mind(&state);
+            return Ok(Came::Done);
         }
-        let done = match next {
-            Move::Repeat { .. } => self.repeat(id).await,
-            Move::Ask { .. } => self.ask(id).await,
-            Move::Look { .. } => self.look(&state).await,
-        };
-        match done {
-            Ok(true) => {}
-            Ok(false) => later(),
-            Err(error) => {
-                tracing::error!(%id, %error, "an invocation can't be looked after");
-                later();
-            }
+        match next {
+            Move::Repeat { at } => self.repeat(id, at).await,
+            Move::Ask { at } => self.ask(id, at).await,
+            Move::Look { .. } => self.look(id).await,
         }
     }
 
-    /// Sends an effect again as it was announced. False: not now.
-    async fn repeat(self: &Arc<Self>, id: RequestId) -> Result<bool, ChoreError> {
-        let error = match Arc::clone(self).send_again(id, false).await {
+    /// Sends an effect again as it was announced.
+    async fn repeat(self: &Arc<Self>, id: RequestId, due: UnixMillis) -> Result<Came, ChoreError> {
+        let error = match Arc::clone(self).send_again(id, By::Host { due }).await {
             // Its run, or its failure, put on the agenda what comes next.
-            Ok(_) => return Ok(true),
+            Ok(_) => return Ok(Came::Done),
             Err(error) => error,
         };
         let code = match &error {
-            RetryError::UnderWay | RetryError::VaultLocked | RetryError::Internal(_) => return Ok(false),
-            RetryError::NoSuchInvocation => return Ok(true),
+            RetryError::UnderWay | RetryError::VaultLocked | RetryError::Internal(_) => {
+                return Ok(Came::NotNow);
+            }
+            RetryError::NoSuchInvocation => return Ok(Came::Done),
             RetryError::Read(_) | RetryError::Journal(_) => {
                 tracing::error!(%id, %error, "an announced repeat could not begin");
-                return Ok(false);
+                return Ok(Came::NotNow);
             }
             RetryError::BindingChanged | RetryError::NotPermitted(_) => Code::FingerprintMismatch,
             RetryError::Prepared | RetryError::RecordMissing => Code::Internal,
         };
         tracing::info!(%id, %error, "an announced repeat is not made");
-        let Some(_claim) = self.claim(id) else { return Ok(false) };
-        let Some(mut state) = self.state(&id)? else { return Ok(true) };
+        let Some(_claim) = self.claim(id) else { return Ok(Came::NotNow) };
+        let Some(mut state) = self.state(&id)? else { return Ok(Came::Done) };
         if !matches!(announced(&state), Some(Move::Repeat { .. })) {
-            return Ok(true);
+            self.keep_in_mind(&state);
+            return Ok(Came::Done);
         }
         let (now, mut events) = (self.now(), Vec::new());
         let refused = refuse::refused(code, StopDetail::Setup { cause: Cause::LocalIo });
@@ -239,40 +270,54 @@ impl Inner {
             add(&mut state, &mut events, input, now)?;
         }
         self.record(&state, events, now).await?;
-        Ok(true)
+        Ok(Came::Done)
     }
 
-    /// Asks the remote as it was announced. False: not now.
-    async fn ask(self: &Arc<Self>, id: RequestId) -> Result<bool, ChoreError> {
-        let Some(_claim) = self.claim(id) else { return Ok(false) };
-        if let Err(error) = self.reconcile_claimed(&id).await {
-            tracing::debug!(%id, %error, "the host asked and learnt nothing");
+    /// Asks the remote as it was announced.
+    async fn ask(self: &Arc<Self>, id: RequestId, due: UnixMillis) -> Result<Came, ChoreError> {
+        let Some(_claim) = self.claim(id) else { return Ok(Came::NotNow) };
+        let Some(state) = self.state(&id)? else { return Ok(Came::Done) };
+        if announced(&state) != Some(Move::Ask { at: due }) {
+            // Somebody else was here in between.
+            self.keep_in_mind(&state);
+            return Ok(Came::Done);
+        }
+        match self.reconcile_claimed(&id).await {
+            Ok(_) => {}
+            Err(ReconcileError::UnderWay | ReconcileError::VaultLocked | ReconcileError::Internal(_)) => {
+                return Ok(Came::NotNow);
+            }
+            // Whatever else went wrong, it was tried, and that counts.
+            Err(error) => tracing::debug!(%id, %error, "the host asked and learnt nothing"),
         }
         let history = self.journal.history(&id)?;
-        let ends = history.iter().filter(|recorded| recorded.event.kind() == EventKind::AttemptEnded);
-        let ended_at = ends.map(|recorded| recorded.at).max().unwrap_or_default();
         let state = State::replay(history.iter().map(|recorded| &recorded.event)).map_err(ReadError::from)?;
-        let Some(mut state) = state else { return Ok(true) };
+        let Some(mut state) = state else { return Ok(Came::Done) };
         if !matches!(announced(&state), Some(Move::Ask { .. })) {
-            return Ok(true);
+            self.keep_in_mind(&state);
+            return Ok(Came::Done);
         }
         let (now, mut events) = (self.now(), Vec::new());
-        let next = after_asking(&state, ended_at, now, self.roll());
+        let next = after_asking(&state, ended_at(&history).unwrap_or(now), now, self.roll());
         add(&mut state, &mut events, next, now)?;
         self.record(&state, events, now).await?;
-        Ok(true)
+        Ok(Came::Done)
     }
 
-    /// Looks at a submitted job as it was announced. False: not now.
-    async fn look(self: &Arc<Self>, state: &State) -> Result<bool, ChoreError> {
-        let id = state.accepted.request_id;
-        let caller = Caller { principal: state.accepted.principal.clone(), session: OF_THE_HOST.to_owned() };
-        match Arc::clone(self).follow(id, caller).await {
-            Ok(_) | Err(FollowError::NoSuchInvocation | FollowError::NoJob) => Ok(true),
-            Err(FollowError::UnderWay | FollowError::VaultLocked | FollowError::Internal) => Ok(false),
-            Err(FollowError::Read(error)) => Err(error.into()),
-            Err(FollowError::Journal(error)) => Err(error.into()),
-            Err(FollowError::Illegal(error)) => Err(error.into()),
+    /// Looks at a submitted job as it was announced.
+    async fn look(self: &Arc<Self>, id: RequestId) -> Result<Came, ChoreError> {
+        match Arc::clone(self).follow(id, None).await {
+            Ok(_) | Err(FollowError::NoSuchInvocation | FollowError::NoJob) => Ok(Came::Done),
+            Err(FollowError::BindingChanged) => {
+                tracing::info!(%id, "a job is looked at no more: its connection has changed");
+                let Some(_claim) = self.claim(id) else { return Ok(Came::NotNow) };
+                self.looked(&id, None, Look::Over).await?;
+                Ok(Came::Done)
+            }
+            Err(FollowError::UnderWay | FollowError::VaultLocked | FollowError::Internal) => Ok(Came::NotNow),
+            Err(error @ (FollowError::Read(_) | FollowError::Journal(_) | FollowError::Illegal(_))) => {
+                Err(error.into())
+            }
         }
     }
 
@@ -310,4 +355,10 @@ pub(crate) fn add(
         events.push(event);
     }
     Ok(())
+}
+
+/// When the last attempt ended of which something may have left; none: none has ended.
+pub(crate) fn ended_at(history: &[Recorded]) -> Option<UnixMillis> {
+    let left = |recorded: &&Recorded| matches!(&recorded.event, Event::AttemptEnded(end) if end.outcome != Outcome::NotAttempted);
+    history.iter().filter(left).map(|recorded| recorded.at).max()
 }

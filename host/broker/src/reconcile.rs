@@ -4,6 +4,7 @@
 use crate::ask::NotRecognised;
 use crate::broker::{Broker, Delivery, Inner, ReadError};
 use crate::connection::Connection;
+use crate::driver::ended_at;
 use crate::judge::found;
 use crate::prepare::Connected;
 use crate::run::{Run, RunError};
@@ -14,7 +15,7 @@ use proofport_core::ceiling::Ceiling;
 use proofport_core::classify::{Judgement, Reading, code_of};
 use proofport_core::contract::{Outcome, Reason, Role, Source};
 use proofport_core::decide::{Input, Judged};
-use proofport_core::event::{EventKind, QueryFacts, QueryPurpose, ResultFacts};
+use proofport_core::event::{QueryFacts, QueryPurpose, ResultFacts};
 use proofport_core::evidence::{Cause, HttpEvidence};
 use proofport_core::exchange::{Exchange, Request};
 use proofport_core::id::RequestId;
@@ -127,8 +128,7 @@ impl Inner {
         let request: Request = serde_json::from_slice(&request).map_err(|_| ReconcileError::RecordMissing)?;
         let canonical = String::from_utf8(input.to_vec()).map_err(|_| ReconcileError::RecordMissing)?;
         // Absence is proof only so long after the last moment at which the effect could have left.
-        let ends = history.iter().filter(|recorded| recorded.event.kind() == EventKind::AttemptEnded);
-        let last = ends.map(|recorded| recorded.at).max().unwrap_or(inner.now());
+        let last = ended_at(&history).unwrap_or(inner.now());
         // By the clock alone: one that was ahead once must not have it proved early.
         let waited = inner.clock.now().seconds_since(last);
         let call = call_of(&state, &connection, canonical).ok_or(ReconcileError::RecordMissing)?;

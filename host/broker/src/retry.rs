@@ -76,6 +76,18 @@ const fn words(leave: Leave) -> &'static str {
     }
 }
 
+/// Who has an effect sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// An operator, now.
+    Operator,
+    /// The host, as it announced.
+    Host {
+        /// A time that was waited for, and so has come, whatever the clock says.
+        due: UnixMillis,
+    },
+}
+
 impl From<RunError> for RetryError {
     fn from(error: RunError) -> Self {
         match error {
@@ -95,18 +107,15 @@ impl Broker {
     /// When nothing may be sent. Nothing was, then.
     pub async fn retry(&self, id: &RequestId) -> Result<Delivery, RetryError> {
         // The broker owns the work: whoever asked may go.
-        let task = tokio::spawn(Arc::clone(self.inner()).send_again(*id, true));
+        let task = tokio::spawn(Arc::clone(self.inner()).send_again(*id, By::Operator));
         task.await.unwrap_or_else(|_| Err(RetryError::Internal("it panicked".to_owned())))
     }
 }
 
 impl Inner {
     /// Sends an effect again: by an operator's word, or as the host announced it.
-    pub(crate) async fn send_again(
-        self: Arc<Self>,
-        id: RequestId,
-        by_operator: bool,
-    ) -> Result<Delivery, RetryError> {
+    pub(crate) async fn send_again(self: Arc<Self>, id: RequestId, by: By) -> Result<Delivery, RetryError> {
+        let by_operator = by == By::Operator;
         if self.is_locked() {
             return Err(RetryError::VaultLocked);
         }
@@ -155,6 +164,9 @@ impl Inner {
         run.scratch.claim = Some(claim);
         run.scratch.by_operator = by_operator;
         run.scratch.rests = by_operator;
+        if let By::Host { due } = by {
+            run.scratch.waited_for = due;
+        }
         if by_operator {
             run.learn(Input::Repeat(now))?;
         }
@@ -244,7 +256,7 @@ impl Run {
     pub(crate) async fn rest(&mut self, at: UnixMillis) -> Result<bool, RunError> {
         self.persist().await?;
         let (mut gone, mut left) = (false, false);
-        let wait = at.0.saturating_sub(self.inner.now().0);
+        let wait = at.0.saturating_sub(self.inner.now().max(self.scratch.waited_for).0);
         if wait > 0 {
             self.scratch.claim = None;
             let (inner, mut cancelled) = (Arc::clone(&self.inner), self.cancelled());
@@ -268,6 +280,7 @@ impl Run {
         if gone {
             // Only now: losing interest in what is settled meanwhile is no event.
             self.learn(Input::Cancelled)?;
+            self.schedule()?;
             self.persist().await?;
         }
         Ok(!left)

@@ -17,6 +17,7 @@ use proofport_core::diagnostic::Protected;
 use proofport_core::digest::Digest;
 use proofport_core::due::{Effect, due};
 use proofport_core::event::{Accepted, Event, EventKind, Stop, StopDetail};
+use proofport_core::evidence::Cause;
 use proofport_core::exchange::{Exchange, Request, Send};
 use proofport_core::id::{IdempotencyKey, RequestId};
 use proofport_core::inquiry::announced;
@@ -24,6 +25,7 @@ use proofport_core::manifest::Contract;
 use proofport_core::origin::Origin;
 use proofport_core::project::last_boundary;
 use proofport_core::state::{IllegalEvent, State};
+use proofport_core::time::UnixMillis;
 use proofport_core::verdict::Step;
 use proofport_egress::{Guard, Watch, WirePoint};
 use proofport_journal::{Batch, Body, BodyKind, JournalError};
@@ -83,6 +85,8 @@ pub(crate) struct Scratch {
     pub(crate) claim: Option<Claim>,
     /// Whether it waits for the time of an attempt that is announced; else that is on the agenda.
     pub(crate) rests: bool,
+    /// A time that was waited for, and so has come, whatever the clock says.
+    pub(crate) waited_for: UnixMillis,
     /// Whether an operator asked for the next attempt.
     pub(crate) by_operator: bool,
     /// A verified connection with the effect loaded.
@@ -126,6 +130,7 @@ impl Scratch {
             effect: None,
             claim: None,
             rests: true,
+            waited_for: UnixMillis::default(),
             by_operator: false,
             loaded: None,
             setup_took: Duration::ZERO,
@@ -269,7 +274,7 @@ impl Run {
             if let (Effect::Prepare, Some(at)) = (effect, self.state.retry_at)
                 && !self.is_sent_on()
             {
-                if at > self.inner.now() && !self.scratch.rests {
+                if at > self.inner.now().max(self.scratch.waited_for) && !self.scratch.rests {
                     return Ok(self.finished());
                 }
                 if !self.rest(at).await? {
@@ -277,6 +282,10 @@ impl Run {
                 }
                 if due(&self.state) != Effect::Prepare {
                     continue;
+                }
+                if !self.scratch.by_operator && self.inner.is_locked() {
+                    // It stays announced: a locked vault spends nothing of its budget.
+                    return Ok(self.finished());
                 }
                 if let Some(refused) = self.load_again() {
                     self.learn(refused)?;
@@ -420,6 +429,11 @@ impl Run {
             // The loop only comes here with a loaded connection; without one nothing can leave.
             return Ok(Input::Recovered);
         };
+        // Whoever was paused after taking the right to dispatch has lost it when its time is over.
+        if self.state.lease.is_none_or(|lease| self.inner.now() >= lease.until) {
+            tracing::warn!(id = %self.state.accepted.request_id, "a lease ended before the first byte left");
+            return Ok(Input::Exchanged(Box::new(self.state.nothing_seen(Cause::DeadlinePassed))));
+        }
         let options = self.exchange_options(Role::Effect);
         let probe = Arc::new(WireProbe(Arc::clone(&self.inner)));
         let sink = self.storage(&ready);

@@ -317,7 +317,10 @@ fn judged_effect(state: &State, judged: Judged) -> Vec<Event> {
 fn judged_read(judged: Judged) -> Vec<Event> {
     let Judged { judgement, evidence, result } = judged;
     if judgement.outcome.is_settled() {
-        vec![Event::OutcomeSettled(settlement(&judgement, Some(&evidence))), Event::ResultCommitted(result)]
+        // A look at a job that goes on names it.
+        let job = judgement.job.clone().map(|id| Event::JobAccepted { id });
+        let settled = Event::OutcomeSettled(settlement(&judgement, Some(&evidence)));
+        job.into_iter().chain([settled, Event::ResultCommitted(result)]).collect()
     } else {
         let code = judgement.code.unwrap_or(Code::OutcomeUnknown);
         vec![Event::Stopped(Stop {

@@ -104,7 +104,9 @@ fn when_to_ask(state: &State, ended_at: UnixMillis, now: UnixMillis, roll: u16) 
     let next = UnixMillis(now.0.saturating_add(delay));
     // The last question comes when an answer of "absent" is proof, so that it can settle either way.
     let last = state.asked.saturating_add(1) == budget.attempts;
-    let counts = terms.absence_settles_after_seconds.map(|seconds| ended_at.plus_seconds(seconds.into()));
+    let seconds = terms.absence_settles_after_seconds;
+    // A second more, since the end is put on record a moment after it is seen.
+    let counts = seconds.map(|seconds| ended_at.plus_seconds(u64::from(seconds) + 1));
     let at = counts.filter(|_| last).map_or(next, |counts| counts.max(next));
     (at <= state.accepted.at.plus_seconds(budget.total_seconds.into())).then_some(at)
 }

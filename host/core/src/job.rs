@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 /// How a submitted job is followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Following {
-    /// How often it was looked at.
+    /// How often the host has looked at it by itself.
     pub looks: u32,
-    /// The newest look.
+    /// The newest look, whoever asked for it.
     pub by: Option<RequestId>,
     /// When the host looks next by itself; none: it does not.
     pub at: Option<UnixMillis>,
@@ -62,7 +62,15 @@ pub fn after_submitting(state: &State, now: UnixMillis, roll: u16) -> Option<Inp
     fresh.then_some(Input::Followed(Following { looks: 0, by: None, at: Some(at) }))
 }
 
-/// What is put on record after a look.
+/// What is put on record after a look that somebody asked for. It takes nothing from the host's own.
+#[must_use]
+pub fn after_an_asked_look(state: &State, by: RequestId, found: Look) -> Input {
+    let Following { looks, by: _, at } = state.following;
+    let at = at.filter(|_| found != Look::Over);
+    Input::Followed(Following { looks, by: Some(by), at })
+}
+
+/// What is put on record after a look that the host took by itself.
 #[must_use]
 pub fn after_a_look(state: &State, by: Option<RequestId>, found: Look, now: UnixMillis, roll: u16) -> Input {
     let mut looked = state.clone();

@@ -114,12 +114,11 @@ impl State {
         }
     }
 
-    /// A job is followed where one was submitted, and each look counts and has an invocation of its own.
+    /// A job is followed where one was submitted, and each look of the host's own counts.
     fn check_look(&self, following: &Following) -> Result<(), IllegalEvent> {
-        let before = self.following;
-        let announced = following.looks == before.looks && following.by == before.by;
-        let looked = following.looks == before.looks.saturating_add(1);
-        if (announced || looked) && submitted(self).is_some() {
+        let before = self.following.looks;
+        let counted = following.looks == before || following.looks == before.saturating_add(1);
+        if counted && submitted(self).is_some() {
             Ok(())
         } else {
             Err(IllegalEvent::Contradiction(EventKind::JobFollowed))

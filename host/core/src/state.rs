@@ -247,7 +247,8 @@ impl State {
     }
 
     /// Nothing, over what its connection was for: an SSH connection ends its setup in stages of its own.
-    pub(crate) fn nothing_seen(&self, cause: Cause) -> Evidence {
+    #[must_use]
+    pub fn nothing_seen(&self, cause: Cause) -> Evidence {
         let usable = self.setup.iter().rev().find(|attempt| attempt.cause.is_none());
         match usable.map(|attempt| attempt.stage) {
             Some(Stage::ChannelOpen | Stage::Env) => SshEvidence::nothing_seen(cause).into(),
@@ -362,6 +363,7 @@ impl State {
             Event::JobAccepted { id } => self.job = Some(id.clone()),
             Event::OutcomeSettled(settlement) => {
                 self.settled = Some(settlement.clone());
+                self.retry_at = None;
                 self.ask_at = None;
             }
             Event::ResultCommitted(result) => self.result = Some(result.clone()),

@@ -8,6 +8,7 @@ use crate::exit::{self, Usage};
 use crate::render::envelope;
 use anyhow::Context as _;
 use proofport_core::code::Code;
+use proofport_core::contract::RetryOwner;
 use proofport_core::envelope::Envelope;
 use proofport_core::event::Event;
 use proofport_core::id::{Name, OperationName, RequestId};
@@ -44,7 +45,15 @@ pub(super) async fn call(app: &App, args: Call) -> anyhow::Result<u8> {
     let interrupts = signal(SignalKind::interrupt()).context("interrupts can't be listened for")?;
     let called = finished(app, &host, host.broker().call(request), interrupts).await;
     match called {
-        Some(delivery) => Ok(deliver(app, host, delivery)),
+        Some(delivery) => {
+            if delivery.envelope.retry_owner() == RetryOwner::Host
+                && let Some(id) = delivery.envelope.request_id()
+            {
+                let first = "What the host does next is announced, and no host runs here:";
+                app.out.remark(&format!("{first} `proofport wait {id}` carries it out."));
+            }
+            Ok(deliver(app, host, delivery))
+        }
         None => Ok(LEFT),
     }
 }
@@ -262,7 +271,7 @@ pub(super) async fn follow(app: &App, id: RequestId) -> anyhow::Result<u8> {
             host.close()?;
             return refuse(app, Code::VaultLocked, None);
         }
-        Err(error @ (FollowError::NoJob | FollowError::UnderWay)) => {
+        Err(error @ (FollowError::NoJob | FollowError::UnderWay | FollowError::BindingChanged)) => {
             // Nothing was sent: the answer is the record as it stands.
             app.out.remark(&error.to_string());
             host.broker().result(&id, &operator())

@@ -72,17 +72,17 @@ fn it_asks_as_often_as_its_budget_says_and_last_when_absence_is_proof() {
     };
     for repeat in [Repeat::None, Repeat::Conditional] {
         check(&terms(repeat.clone(), None, true), Some(BUDGET), &[1, 3, 7]);
-        check(&terms(repeat.clone(), Some(60), true), Some(BUDGET), &[1, 3, 60]);
+        check(&terms(repeat.clone(), Some(60), true), Some(BUDGET), &[1, 3, 61]);
         check(&terms(repeat.clone(), Some(2), true), Some(BUDGET), &[1, 3, 7]);
         // An absence that counts too late leaves it to a person.
-        check(&terms(repeat.clone(), Some(601), true), Some(BUDGET), &[1, 3]);
+        check(&terms(repeat.clone(), Some(600), true), Some(BUDGET), &[1, 3]);
         check(&terms(repeat.clone(), Some(60), false), Some(BUDGET), &[]);
         check(&terms(repeat.clone(), Some(60), true), None, &[]);
         check(&contract(Effect::Write, repeat), Some(BUDGET), &[]);
     }
     // What the contract would let it repeat is asked about where nothing lets it.
-    check(&terms(Repeat::Idempotent, Some(60), true), Some(BUDGET), &[1, 3, 60]);
-    check(&terms(keyed(), Some(60), true), Some(BUDGET), &[1, 3, 60]);
+    check(&terms(Repeat::Idempotent, Some(60), true), Some(BUDGET), &[1, 3, 61]);
+    check(&terms(keyed(), Some(60), true), Some(BUDGET), &[1, 3, 61]);
 }
 
 /// A repeat settles more than a question does, and comes first.
@@ -121,7 +121,7 @@ fn the_claim_says_that_the_host_asks() {
         let mut again = state.clone();
         again.apply(&Event::LeaseTaken { generation: 2, until: KEY_END }).unwrap();
         assert_eq!((again.ask_at, announced(&again)), (None, None));
-        // Settled: nothing is asked any more.
+        // Settled: nothing is repeated or asked any more.
         state.apply(&Event::OutcomeSettled(settlement(Outcome::Rejected, Source::OperatorAttested))).unwrap();
         assert_eq!(announced(&state), None);
     }

@@ -9,7 +9,7 @@ use proofport_core::decide::{Input, decide};
 use proofport_core::event::{Binding, Event, EventKind};
 use proofport_core::id::RequestId;
 use proofport_core::inquiry::{Move, announced};
-use proofport_core::job::{Following, Look, after_a_look, after_submitting, submitted};
+use proofport_core::job::{Following, Look, after_a_look, after_an_asked_look, after_submitting, submitted};
 use proofport_core::manifest::Contract;
 use proofport_core::project::project;
 use proofport_core::retry::RetryBudget;
@@ -92,6 +92,27 @@ fn looks_are_counted_and_end() {
     check(&[Look::Over], &[1]);
 }
 
+/// A caller who looks takes nothing from the host's own looks, but the reason for them.
+#[test]
+fn an_asked_look_changes_what_is_announced_only_at_the_end() {
+    let check = |announced_before: bool, found: Look, after: bool| {
+        let mut state = stored(true, true, Some(BUDGET));
+        if announced_before {
+            let first = after_submitting(&state, START, 0).unwrap();
+            take(&mut state, first);
+        }
+        let next = after_an_asked_look(&state, by().unwrap(), found);
+        take(&mut state, next);
+        assert_eq!((state.following.looks, state.following.by), (0, by()));
+        assert_eq!(announced(&state).is_some(), after, "{announced_before} {found:?}");
+    };
+    check(true, Look::Pending, true);
+    check(true, Look::Failed, true);
+    check(true, Look::Over, false);
+    check(false, Look::Pending, false);
+    check(false, Look::Failed, false);
+}
+
 #[test]
 fn looks_that_were_not_taken_are_not_counted() {
     let state = stored(true, true, Some(BUDGET));
@@ -102,6 +123,6 @@ fn looks_that_were_not_taken_are_not_counted() {
     check(Following { looks: 0, by: None, at: Some(START) }, Ok(()));
     check(Following { looks: 1, by: by(), at: Some(START) }, Ok(()));
     check(Following { looks: 2, by: by(), at: None }, refused);
-    // A look that was not taken has no call.
-    check(Following { looks: 0, by: by(), at: None }, refused);
+    // One that somebody asked for is not the host's own.
+    check(Following { looks: 0, by: by(), at: None }, Ok(()));
 }
