@@ -7,6 +7,7 @@ use proofport_core::batch::{NoSingleChild, Which};
 use proofport_core::contract::Outcome;
 use proofport_core::decide::{Input, decide};
 use proofport_core::id::RequestId;
+use proofport_core::inquiry::announced;
 use proofport_core::state::{IllegalEvent, State};
 use proofport_journal::{Batch, JournalError};
 use std::sync::Arc;
@@ -154,8 +155,9 @@ impl Inner {
             events,
             bodies: Vec::new(),
             intents: Vec::new(),
-            // A repeat that is announced still is, unless this settled it.
-            open: Some(state.settled.is_none() && state.retry_at.is_some()),
+            // What is announced still is, unless this settled it.
+            open: Some(announced(&state).is_some()),
+            tally: None,
         })
         .await?;
         Ok(self.answer(&state, false))

@@ -3,6 +3,7 @@
 use crate::cancel::Interest;
 use crate::connection::Connection;
 use crate::driver::{Agenda, add};
+use crate::failures::{self, Account};
 use crate::host::{Clock, Entropy};
 use crate::intent::{Caller, IntentKeys, dividing};
 use crate::links::counts;
@@ -69,6 +70,8 @@ pub(crate) struct Inner {
     pub(crate) asked: Notify,
     /// Who waits for what.
     pub(crate) interest: Interest,
+    /// What is under way of what failures are counted against.
+    failures: failures::UnderWay,
     /// What the host does by itself, and when.
     pub(crate) agenda: Agenda,
 }
@@ -140,6 +143,7 @@ impl Delivery {
                 bodies: Vec::new(),
                 intents: Vec::new(),
                 open: None,
+                tally: None,
             });
         }
     }
@@ -234,6 +238,7 @@ impl Inner {
             asking: Mutex::new(HashSet::new()),
             asked: Notify::new(),
             interest: Interest::default(),
+            failures: failures::UnderWay::default(),
             agenda: Agenda::default(),
         })
     }
@@ -349,6 +354,7 @@ impl Inner {
         let contract = connection.as_ref().zip(declared).map(|(c, operation)| c.contract(operation));
         // What sends children again keeps the whole call away by itself.
         let may_be_divided = link.is_none() && contract.as_ref().is_some_and(|terms| terms.batch.is_some());
+        let contract_known = contract.is_some();
         let keys =
             contract.filter(|contract| contract.effect == Effect::Write && value.is_some()).map(|contract| {
                 let spans = contract.repeat == Repeat::None;
@@ -374,6 +380,13 @@ impl Inner {
                 Meeting::First => {}
             }
         }
+        // A look at a job has a budget of its own, and its answer must be that job's.
+        let bound = connection.as_ref().filter(|_| contract_known && follows.is_none());
+        let account = bound.map(|c| Account::of(&self.failures, &request, c.failures));
+        let spent = account.as_ref().filter(|_| !call_key_reused);
+        if let Some(stopped) = spent.and_then(|account| self.too_often(account, &request)) {
+            return stopped;
+        }
         if self.journal.room() == Room::Short {
             // What is under way keeps the space that is left, for its settlement.
             tracing::error!("the disk is nearly full, so that nothing new is taken on; free some space");
@@ -395,6 +408,7 @@ impl Inner {
         let begun = Run::begin(Arc::clone(&self), connection, accepted, value, canonical, publish);
         let finished = match begun {
             Ok(mut run) => {
+                run.account = account;
                 if let Some(keys) = keys.as_ref().filter(|_| !call_key_reused) {
                     run.remember(keys.all().into_iter().chain(link).collect());
                 }

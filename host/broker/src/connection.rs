@@ -4,6 +4,7 @@
 use crate::ssh::SshBinding;
 use proofport_core::contract::{InjectionMode, Repeat, Role};
 use proofport_core::digest::Digest;
+use proofport_core::failures::FailureBudget;
 use proofport_core::id::Name;
 use proofport_core::manifest::{Contract, Manifest, Operation};
 use proofport_core::origin::Origin;
@@ -61,6 +62,8 @@ pub struct Declaration {
     pub repeat_none: bool,
     /// How often the host repeats an effect by itself, where the contract permits it.
     pub retries: Option<RetryBudget>,
+    /// How often a session may fail at each of its operations.
+    pub failures: FailureBudget,
     /// How often the host asks by itself what became of an effect, where the operation declares that it may.
     pub reconciliations: Option<RetryBudget>,
     /// How often, and until when, the host looks by itself at a job that was submitted.

@@ -335,6 +335,7 @@ impl Inner {
             bodies: Vec::new(),
             intents: Vec::new(),
             open: Some(announced(state).is_some()),
+            tally: None,
         };
         self.append(batch).await?;
         self.keep_in_mind(state);

@@ -16,6 +16,7 @@ mod content;
 mod dividing;
 mod driver;
 mod exchange;
+mod failures;
 mod follow;
 mod host;
 mod intent;

@@ -6,6 +6,7 @@ use crate::cancel::{Cancelled, Entered};
 use crate::connection::Connection;
 use crate::content::Storage;
 use crate::exchange::{Exchanged, Ready};
+use crate::failures::Account;
 use crate::probe::Point;
 use crate::refuse;
 use proofport_core::call::Call;
@@ -44,6 +45,8 @@ pub(crate) struct Run {
     /// What goes to disk with them.
     pub(crate) bodies: Vec<Body>,
     intents: Vec<(Digest, RequestId)>,
+    /// What its failure is counted against; none for what a person asks for.
+    pub(crate) account: Option<Account>,
     publish: watch::Sender<Option<State>>,
     /// Whether somebody still waits for it.
     cancelled: Cancelled,
@@ -186,6 +189,7 @@ impl Run {
             pending: vec![event],
             bodies: Vec::new(),
             intents: Vec::new(),
+            account: None,
             publish,
             cancelled,
             _entered: Some(entered),
@@ -233,6 +237,7 @@ impl Run {
             pending: Vec::new(),
             bodies: Vec::new(),
             intents: Vec::new(),
+            account: None,
             publish,
             cancelled,
             _entered: Some(entered),
@@ -388,14 +393,20 @@ impl Run {
             || self.state.retry_at.is_some()
             || announced(&self.state).is_some();
         self.keep_protected();
+        let at = self.inner.now();
+        let tally = match &mut self.account {
+            Some(account) => account.mark(&self.inner.journal, &self.state, at)?,
+            None => None,
+        };
         let batch = Batch {
             invocation: Some(self.state.accepted.request_id),
-            at: self.inner.now(),
+            at,
             events,
             bodies: std::mem::take(&mut self.bodies),
             // What never reached its dispatch is tried anew, so it need not be remembered.
             intents: if dispatches { std::mem::take(&mut self.intents) } else { Vec::new() },
             open: (dispatches || ends || turns).then_some(open),
+            tally,
         };
         self.inner.append(batch).await?;
         self.publish.send_replace(Some(self.state.clone()));

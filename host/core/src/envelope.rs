@@ -9,7 +9,7 @@ use crate::contract::{Action, Outcome, Phase, RepeatKind, Retry, RetryOwner, Sou
 use crate::event::ResultFacts;
 use crate::id::{OperationName, RequestId};
 use crate::job::submitted;
-use crate::project::project;
+use crate::project::{project, seconds_until};
 use crate::state::State;
 use crate::time::UnixMillis;
 use schemars::JsonSchema;
@@ -68,7 +68,7 @@ pub struct Envelope {
     /// How long to wait, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_seconds: Option<u32>,
-    /// This answers an earlier call with the same input; nothing was sent for this one.
+    /// This answers an earlier call, and nothing was sent for this one.
     repeated: bool,
     /// The status of a complete final response of the verified origin.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -293,6 +293,29 @@ impl Envelope {
         }
     }
 
+    /// This answer, given to another call that is not carried out, since its session failed too often at
+    /// the operation and may not try again before `until`. What is proved stands; what is left to do is a
+    /// person's.
+    #[must_use]
+    pub fn too_often(self, until: UnixMillis, now: UnixMillis) -> Self {
+        let (action, retry, retry_owner) = match self.outcome {
+            Some(Outcome::Unknown) => (Action::InspectOutcome, Retry::Reconcile, RetryOwner::Operator),
+            Some(Outcome::NotAttempted | Outcome::Rejected | Outcome::Committed) | None => {
+                (Action::StopAndReport, Retry::Never, RetryOwner::Nobody)
+            }
+        };
+        Self {
+            message: Message(TOO_OFTEN),
+            action: Some(action),
+            retryable: false,
+            retry,
+            retry_owner,
+            retry_after_seconds: Some(seconds_until(until, now)),
+            repeated: true,
+            ..self
+        }
+    }
+
     /// The answer where nothing was taken on: a locked vault, an unknown id, a failure of the host
     /// before it could record anything.
     #[must_use]
@@ -455,6 +478,8 @@ impl Envelope {
         }
     }
 }
+
+const TOO_OFTEN: &str = "This session failed too often at this operation, so nothing was sent for this call, and what is shown is its last failure. Stop and report it; the operation can be called again after the delay.";
 
 fn message(code: Option<Code>, repeated: bool) -> Message {
     Message(match (code, repeated) {

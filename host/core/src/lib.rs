@@ -29,6 +29,7 @@ pub mod envelope;
 pub mod event;
 pub mod evidence;
 pub mod exchange;
+pub mod failures;
 pub mod id;
 pub mod inquiry;
 pub mod job;

@@ -111,7 +111,7 @@ pub fn project(state: &State, now: UnixMillis) -> Projection {
 }
 
 /// Whole seconds, and never fewer than it takes.
-fn seconds_until(at: UnixMillis, now: UnixMillis) -> u32 {
+pub(crate) fn seconds_until(at: UnixMillis, now: UnixMillis) -> u32 {
     u32::try_from(at.0.saturating_sub(now.0).div_ceil(1000)).unwrap_or(u32::MAX)
 }
 

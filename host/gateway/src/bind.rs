@@ -107,6 +107,7 @@ pub async fn bind(
         repeat_none: declared.repeat_none,
         limits,
         retries: declared.retries.as_ref().map(|retries| retries.value),
+        failures: declared.failures,
         reconciliations: declared.reconciliations,
         following: declared.following.as_ref().map(|following| following.value),
     })?)

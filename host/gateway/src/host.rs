@@ -204,6 +204,7 @@ impl Host {
             bodies: Vec::new(),
             intents: Vec::new(),
             open: None,
+            tally: None,
         };
         self.broker.journal().append(batch).await.map(|_| ())
     }

@@ -2,6 +2,7 @@
 
 use proofport_core::digest::Digest;
 use proofport_core::event::Event;
+use proofport_core::failures::Mark;
 use proofport_core::id::RequestId;
 use proofport_core::time::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -21,13 +22,15 @@ pub struct Batch {
     /// Some(true) puts the invocation into the open set, Some(false) takes it out. Only for an
     /// invocation.
     pub open: Option<bool>,
+    /// What it does to a tally of failures, by whose they are. Only for an invocation.
+    pub tally: Option<(Digest, Mark)>,
 }
 
 impl Batch {
     /// Events alone.
     #[must_use]
     pub const fn new(invocation: Option<RequestId>, at: UnixMillis, events: Vec<Event>) -> Self {
-        Self { invocation, at, events, bodies: Vec::new(), intents: Vec::new(), open: None }
+        Self { invocation, at, events, bodies: Vec::new(), intents: Vec::new(), open: None, tally: None }
     }
 }
 

@@ -5,8 +5,9 @@ use crate::error::JournalError;
 use crate::keys::{Authenticator, Code};
 use crate::record::{self, BEFORE_ALL, BodyMark, Place, Record};
 use crate::seal::{Sealer, Slot};
-use crate::tables::{self, BODIES, EPOCHS, HEADS, INTENTS, OPEN, RECORDS, UNSETTLED};
+use crate::tables::{self, BODIES, EPOCHS, FAILURES, HEADS, INTENTS, OPEN, RECORDS, UNSETTLED};
 use proofport_core::digest::Digest;
+use proofport_core::failures::Mark;
 use proofport_core::id::RequestId;
 use proofport_core::time::UnixMillis;
 use proofport_core::unknown::leaves_unsettled;
@@ -28,6 +29,7 @@ pub(crate) struct Prepared {
     intents: Vec<(Digest, RequestId)>,
     open: Option<bool>,
     unsettled: Option<bool>,
+    tally: Option<(Digest, Mark)>,
 }
 
 impl Prepared {
@@ -47,17 +49,17 @@ impl Prepared {
             marks.push(BodyMark { kind, digest: Digest::of_bytes(&sealed) });
             bodies.push(sealed);
         }
-        if batch.invocation.is_none() && batch.open.is_some() {
+        if batch.invocation.is_none() && (batch.open.is_some() || batch.tally.is_some()) {
             return Err(JournalError::NoInvocation);
         }
         let payload = record::encode_payload(&batch, &marks)?;
         if bodies.iter().map(Vec::len).sum::<usize>() + payload.len() > LARGEST_BATCH {
             return Err(JournalError::TooLarge);
         }
-        let Batch { invocation, at, events, intents, open, bodies: _ } = batch;
+        let Batch { invocation, at, events, intents, open, tally, bodies: _ } = batch;
         let unsettled = leaves_unsettled(&events);
         let events = events.len() as u64;
-        Ok(Self { invocation, at, events, payload, bodies, intents, open, unsettled })
+        Ok(Self { invocation, at, events, payload, bodies, intents, open, unsettled, tally })
     }
 }
 
@@ -114,6 +116,7 @@ impl End {
             let mut intents = transaction.open_table(INTENTS)?;
             let mut open = transaction.open_table(OPEN)?;
             let mut unsettled = transaction.open_table(UNSETTLED)?;
+            let mut failures = transaction.open_table(FAILURES)?;
             let mut sealed = false;
             for batch in batches {
                 let first_seq = self.next_seq;
@@ -147,6 +150,16 @@ impl End {
                     (Some(id), Some(true)) => drop(unsettled.insert(id.as_bytes(), ())?),
                     (Some(id), Some(false)) => drop(unsettled.remove(id.as_bytes())?),
                     (Some(_), None) | (None, _) => {}
+                }
+                if let (Some(id), Some((whose, mark))) = (&batch.invocation, batch.tally) {
+                    let before = failures.get(whose.as_bytes())?.map(|entry| tables::tally(entry.value()));
+                    match mark.applied(before, batch.at, *id) {
+                        Some(tally) => {
+                            drop(failures.insert(whose.as_bytes(), &tables::tally_bytes(&tally))?);
+                        }
+                        None if before.is_some() => drop(failures.remove(whose.as_bytes())?),
+                        None => {}
+                    }
                 }
                 self.code = code;
                 self.next_seq = last_seq + 1;

@@ -6,9 +6,10 @@ use crate::files;
 use crate::journal::Journal;
 use crate::record::Record;
 use crate::seal::Slot;
-use crate::tables::{self, BODIES, EPOCHS, HEADS, INTENTS, OPEN, RECORDS, UNSETTLED};
+use crate::tables::{self, BODIES, EPOCHS, FAILURES, HEADS, INTENTS, OPEN, RECORDS, UNSETTLED};
 use crate::verify::{self, Verified};
 use proofport_core::digest::Digest;
+use proofport_core::failures::Tally;
 use proofport_core::id::RequestId;
 use redb::{ReadTransaction, ReadableDatabase as _, ReadableTable as _};
 use std::ops::ControlFlow;
@@ -107,6 +108,17 @@ impl Journal {
                 found.push(RequestId::from_random(id));
             }
             Ok(found)
+        })
+    }
+
+    /// The tally of these failures; none where nothing failed since the last success.
+    ///
+    /// # Errors
+    /// When reading fails.
+    pub fn tally(&self, whose: &Digest) -> Result<Option<Tally>, JournalError> {
+        self.reading(|transaction| {
+            let failures = transaction.open_table(FAILURES)?;
+            Ok(failures.get(whose.as_bytes())?.map(|entry| tables::tally(entry.value())))
         })
     }
 

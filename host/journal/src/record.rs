@@ -10,6 +10,7 @@ use crate::error::JournalError;
 use crate::keys::{Authenticator, Code};
 use proofport_core::digest::Digest;
 use proofport_core::event::Event;
+use proofport_core::failures::Mark;
 use proofport_core::id::RequestId;
 use proofport_core::time::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,8 @@ struct PayloadRef<'a> {
     bodies: &'a [BodyMark],
     intents: &'a [(Digest, RequestId)],
     open: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tally: Option<(Digest, Mark)>,
 }
 
 /// What a record says, beside its place.
@@ -58,11 +61,14 @@ pub(crate) struct Payload {
     pub(crate) bodies: Vec<BodyMark>,
     pub(crate) intents: Vec<(Digest, RequestId)>,
     pub(crate) open: Option<bool>,
+    #[serde(default)]
+    pub(crate) tally: Option<(Digest, Mark)>,
 }
 
 /// The payload's bytes. They need no place, so that callers encode on their own threads.
 pub(crate) fn encode_payload(batch: &Batch, bodies: &[BodyMark]) -> Result<Vec<u8>, JournalError> {
-    let payload = PayloadRef { events: &batch.events, bodies, intents: &batch.intents, open: batch.open };
+    let Batch { events, intents, open, tally, .. } = batch;
+    let payload = PayloadRef { events, bodies, intents, open: *open, tally: *tally };
     serde_json::to_vec(&payload).map_err(|_| JournalError::Encoding)
 }
 

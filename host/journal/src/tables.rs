@@ -3,7 +3,9 @@
 use crate::error::JournalError;
 use crate::keys::Authenticator;
 use proofport_core::digest::Digest;
+use proofport_core::failures::Tally;
 use proofport_core::id::RequestId;
+use proofport_core::time::UnixMillis;
 use redb::{
     Database, Durability, Key, ReadTransaction, ReadableDatabase as _, ReadableTable as _, TableDefinition,
     Value, WriteTransaction,
@@ -27,12 +29,20 @@ pub(crate) const OPEN: TableDefinition<'static, &'static [u8; 16], ()> = TableDe
 /// Invocations with an ended attempt and no settlement. Core says what is one.
 pub(crate) const UNSETTLED: TableDefinition<'static, &'static [u8; 16], ()> =
     TableDefinition::new("unsettled");
+/// Whose failures → when the first of them was (8 bytes, big-endian), how many there are (4), and the
+/// invocation of the last (16). Core says what is one.
+pub(crate) const FAILURES: TableDefinition<'static, &'static [u8; 32], &'static [u8; 28]> =
+    TableDefinition::new("failures");
 /// What the file is.
 const ABOUT: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("about");
 
 const FORMAT_KEY: &str = "proofport.journal";
 /// What is written.
-pub(crate) const FORMAT: u64 = 2;
+pub(crate) const FORMAT: u64 = 3;
+/// The version from which on there is [`FAILURES`].
+pub(crate) const WITH_FAILURES: u64 = 3;
+/// The version from which on there is [`UNSETTLED`].
+pub(crate) const WITH_UNSETTLED: u64 = 2;
 /// The oldest that is read; [`crate::upgrade`] makes it the newest.
 const OLDEST: u64 = 1;
 const KEY_CHECK: &str = "key";
@@ -48,6 +58,28 @@ pub(crate) fn intent_key(intent: &Digest, invocation: &RequestId) -> [u8; 48] {
     key[..32].copy_from_slice(intent.as_bytes());
     key[32..].copy_from_slice(invocation.as_bytes());
     key
+}
+
+/// A value in [`FAILURES`].
+pub(crate) fn tally_bytes(tally: &Tally) -> [u8; 28] {
+    let mut bytes = [0; 28];
+    bytes[..8].copy_from_slice(&tally.since.0.to_be_bytes());
+    bytes[8..12].copy_from_slice(&tally.count.to_be_bytes());
+    bytes[12..].copy_from_slice(tally.last.as_bytes());
+    bytes
+}
+
+/// What such a value says.
+pub(crate) fn tally(bytes: &[u8; 28]) -> Tally {
+    let (mut since, mut count, mut last) = ([0; 8], [0; 4], [0; 16]);
+    since.copy_from_slice(&bytes[..8]);
+    count.copy_from_slice(&bytes[8..12]);
+    last.copy_from_slice(&bytes[12..]);
+    Tally {
+        since: UnixMillis(u64::from_be_bytes(since)),
+        count: u32::from_be_bytes(count),
+        last: RequestId::from_random(last),
+    }
 }
 
 /// A transaction of the only kind that the journal makes.
@@ -72,6 +104,7 @@ pub(crate) fn initialise(database: &Database, authenticator: &Authenticator) -> 
         transaction.open_table(INTENTS)?;
         transaction.open_table(OPEN)?;
         transaction.open_table(UNSETTLED)?;
+        transaction.open_table(FAILURES)?;
         write_format(&transaction)?;
         let mut about = transaction.open_table(ABOUT)?;
         about.insert(KEY_CHECK, &authenticator.key_check()[..])?;
@@ -127,8 +160,11 @@ pub(crate) fn copy_all(from: &Database, version: u64, to: &Database) -> Result<(
     copy(&from, &transaction, EPOCHS)?;
     copy(&from, &transaction, INTENTS)?;
     copy(&from, &transaction, OPEN)?;
-    if version == FORMAT {
+    if version >= WITH_UNSETTLED {
         copy(&from, &transaction, UNSETTLED)?;
+    }
+    if version >= WITH_FAILURES {
+        copy(&from, &transaction, FAILURES)?;
     }
     copy(&from, &transaction, ABOUT)?;
     transaction.commit()?;

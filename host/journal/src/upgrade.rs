@@ -3,14 +3,15 @@
 use crate::error::JournalError;
 use crate::keys::Authenticator;
 use crate::record::Record;
-use crate::tables::{self, FORMAT, RECORDS, UNSETTLED};
+use crate::tables::{self, FAILURES, FORMAT, RECORDS, UNSETTLED, WITH_UNSETTLED};
 use proofport_core::id::RequestId;
 use proofport_core::unknown::leaves_unsettled;
 use redb::{Database, ReadableDatabase as _, ReadableTable as _};
 use std::collections::BTreeSet;
 
-/// Makes a journal of an older version one of the newest, in one transaction. No record is changed: the
-/// index of what is unsettled is made out of them, which reads every record, once in the journal's life.
+/// Makes a journal of an older version one of the newest, in one transaction. No record is changed. The
+/// index of what is unsettled is made out of them, which reads every record, once in the journal's life;
+/// of failures nothing was recorded then, so that every budget is whole.
 pub(crate) fn to_newest(
     database: &Database,
     version: u64,
@@ -19,9 +20,9 @@ pub(crate) fn to_newest(
     if version == FORMAT {
         return Ok(());
     }
-    tracing::info!(version, "the journal is of an older version; making its index of unsettled invocations");
-    let found = unsettled(database, authenticator)?;
-    write(database, &found).map_err(|error| JournalError::Storage(Box::new(error)))
+    tracing::info!(version, "the journal is of an older version; making the indexes that it lacks");
+    let found = (version < WITH_UNSETTLED).then(|| unsettled(database, authenticator)).transpose()?;
+    write(database, found.as_ref()).map_err(|error| JournalError::Storage(Box::new(error)))
 }
 
 fn unsettled(
@@ -41,11 +42,13 @@ fn unsettled(
     Ok(found)
 }
 
-fn write(database: &Database, found: &BTreeSet<RequestId>) -> Result<(), redb::Error> {
+fn write(database: &Database, found: Option<&BTreeSet<RequestId>>) -> Result<(), redb::Error> {
     let transaction = tables::begin(database)?;
     // Nothing that stands there already is believed.
-    transaction.delete_table(UNSETTLED)?;
-    {
+    transaction.delete_table(FAILURES)?;
+    transaction.open_table(FAILURES)?;
+    if let Some(found) = found {
+        transaction.delete_table(UNSETTLED)?;
         let mut unsettled = transaction.open_table(UNSETTLED)?;
         for id in found {
             unsettled.insert(id.as_bytes(), ())?;

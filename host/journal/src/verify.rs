@@ -3,8 +3,9 @@
 use crate::error::JournalError;
 use crate::keys::Authenticator;
 use crate::record::{BEFORE_ALL, Payload, Record};
-use crate::tables::{self, BODIES, HEADS, INTENTS, OPEN, RECORDS, UNSETTLED};
+use crate::tables::{self, BODIES, FAILURES, HEADS, INTENTS, OPEN, RECORDS, UNSETTLED};
 use proofport_core::digest::Digest;
+use proofport_core::failures::Tally;
 use proofport_core::id::RequestId;
 use proofport_core::time::UnixMillis;
 use proofport_core::unknown::leaves_unsettled;
@@ -35,6 +36,7 @@ struct Expected {
     intents: HashSet<(Digest, RequestId)>,
     open: BTreeSet<RequestId>,
     unsettled: BTreeSet<RequestId>,
+    failures: HashMap<Digest, Tally>,
     bodies: u64,
     last_seq: u64,
     high_water: UnixMillis,
@@ -102,6 +104,12 @@ impl Expected {
             (Some(id), Some(false)) => drop(self.unsettled.remove(&id)),
             (Some(_), None) | (None, _) => {}
         }
+        if let (Some(id), Some((whose, mark))) = (place.invocation, payload.tally) {
+            match mark.applied(self.failures.get(&whose).copied(), place.at, id) {
+                Some(tally) => drop(self.failures.insert(whose, tally)),
+                None => drop(self.failures.remove(&whose)),
+            }
+        }
     }
 
     fn indexes_agree(&self, transaction: &ReadTransaction) -> Result<bool, JournalError> {
@@ -114,6 +122,12 @@ impl Expected {
         agree &= intents.len()? == self.intents.len() as u64;
         for (key, id) in &self.intents {
             agree &= intents.get(&tables::intent_key(key, id))?.is_some();
+        }
+        let failures = transaction.open_table(FAILURES)?;
+        agree &= failures.len()? == self.failures.len() as u64;
+        for (whose, tally) in &self.failures {
+            let stored = failures.get(whose.as_bytes())?;
+            agree &= stored.is_some_and(|stored| tables::tally(stored.value()) == *tally);
         }
         for (definition, expected) in [(OPEN, &self.open), (UNSETTLED, &self.unsettled)] {
             let table = transaction.open_table(definition)?;

@@ -69,7 +69,8 @@ async fn the_first_that_still_runs_is_waited_for() {
 /// Stores another request for an invocation than the one that it sent.
 async fn store(broker: &Broker, id: RequestId, request: &Request) {
     let source = Source::TransportObserved;
-    let noted = Event::EvidenceAttached { source, source_sequence: 0, outcome: Outcome::Unknown };
+    let noted =
+        Event::EvidenceAttached { source, source_sequence: 0, outcome: Outcome::Unknown, child: None };
     let mut batch = Batch::new(Some(id), UnixMillis(Leaping::START), vec![noted]);
     batch.bodies = vec![Body { kind: BodyKind::Request, bytes: serde_json::to_vec(request).unwrap() }];
     broker.journal().append(batch).await.unwrap();

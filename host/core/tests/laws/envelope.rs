@@ -5,7 +5,7 @@ use crate::common::history::{Way, fold, reach};
 use crate::common::values::{self, START, content, contract, digest, keyed, name, settlement, stored_output};
 use crate::common::walk::{contracts, picks, walk};
 use proofport_core::code::Code;
-use proofport_core::contract::{Effect, Outcome, Repeat, Source};
+use proofport_core::contract::{Effect, Outcome, Repeat, Retry, RetryOwner, Source};
 use proofport_core::envelope::{Envelope, FieldPointer, RemoteData, json_schema};
 use proofport_core::event::{Event, ResultFacts, Settlement};
 use proofport_core::id::OperationName;
@@ -130,6 +130,16 @@ fn every_standing_and_every_refusal_gives_a_valid_answer() {
                     check(&envelope, &validator);
                     assert_eq!(envelope.result().is_some(), state.result.is_some(), "{standing}");
                     assert_eq!(envelope.repeated(), repeated);
+                    let unknown = envelope.outcome() == Some(Outcome::Unknown);
+                    let stopped = envelope.too_often(START.plus_seconds(90), START);
+                    check(&stopped, &validator);
+                    let next = (stopped.retry(), stopped.retry_owner(), stopped.retry_after_seconds());
+                    let expected = match unknown {
+                        true => (Retry::Reconcile, RetryOwner::Operator, Some(90)),
+                        false => (Retry::Never, RetryOwner::Nobody, Some(90)),
+                    };
+                    assert_eq!(next, expected, "{standing}");
+                    assert!(stopped.repeated(), "{standing}");
                 }
             }
         }

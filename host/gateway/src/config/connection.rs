@@ -1,6 +1,7 @@
 //! One connection.
 
 use super::credential::{self, Binding};
+use super::failures;
 use super::fresh;
 use super::limits::{self, Limits};
 use super::list;
@@ -14,6 +15,7 @@ use ipnet::IpNet;
 use proofport_broker::Fresh;
 use proofport_core::contract::Repeat;
 use proofport_core::digest::Digest;
+use proofport_core::failures::FailureBudget;
 use proofport_core::id::Name;
 use proofport_core::manifest::Contract;
 use proofport_core::origin::{Origin, Scheme};
@@ -66,6 +68,8 @@ pub struct ConnectionConfig {
     pub limits: Limits,
     /// How often the host repeats an effect by itself where the contract permits it; none: never.
     pub retries: Option<At<RetryBudget>>,
+    /// How often a session may fail at each operation before it is stopped.
+    pub failures: FailureBudget,
     /// How often the host asks by itself what became of an effect, where the operation declares that it may;
     /// none: only when it is asked to.
     pub reconciliations: Option<RetryBudget>,
@@ -138,7 +142,7 @@ pub enum TrustError {
     Invalid(#[from] InvalidTrust),
 }
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "connector",
     "origins",
     "ssh",
@@ -155,6 +159,7 @@ const KEYS: [&str; 18] = [
     "credentials",
     "limits",
     "retries",
+    "failures",
     "reconciliations",
     "following",
 ];
@@ -217,6 +222,8 @@ pub(super) fn read<'a>(
     let questions = questions.map(|section| retries::read(reader, &section, retries::QUESTIONS).value);
     let questions = questions.unwrap_or(retries::QUESTIONS.defaults);
     let reconciliations = (questions.attempts > 0).then_some(questions);
+    let failures = reader.field(section, "failures").and_then(|field| reader.section(&field));
+    let failures = failures.map(|section| failures::read(reader, &section)).unwrap_or_default();
     let (name, place) = (name.clone(), section.place);
     let (connector, origins) = (connector?, origins?);
     if declared.is_some() && ssh.is_none() {
@@ -241,6 +248,7 @@ pub(super) fn read<'a>(
         credentials,
         limits,
         retries,
+        failures,
         reconciliations,
         following,
     })

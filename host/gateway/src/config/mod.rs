@@ -6,6 +6,7 @@
 
 mod connection;
 mod credential;
+mod failures;
 mod fresh;
 mod host_keys;
 mod limits;

@@ -12,6 +12,7 @@ mod leftovers;
 mod probe;
 mod room;
 mod sequence;
+mod tallies;
 mod unsettled;
 
 use crate::{Batch, Body, BodyKind, Committed, FatalHook, Journal, JournalKeys, Options, Recorded};

@@ -15,6 +15,7 @@ fn everything_is_there_after_reopening() {
         bodies: vec![],
         intents: vec![(digest("intent"), id(1))],
         open: Some(true),
+        tally: None,
     };
     append(&journal, first);
     append(&journal, batch(2, &["other"]));

@@ -1,3 +1,4 @@
+mod failures;
 mod fields;
 mod network;
 mod retries;
