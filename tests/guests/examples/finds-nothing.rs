@@ -11,9 +11,9 @@ struct This;
 impl Hostile for This {
     fn describe() -> Manifest {
         let mut manifest = manifest();
-        let terms = ReconcileContract { absence_settles_after_seconds: Some(0), automatic: true };
+        let terms = ReconcileContract { absence_settles_after_seconds: Some(0), automatic: false };
         manifest.operations[0].reconcile = Some(terms);
-        let terms = ReconcileContract { absence_settles_after_seconds: Some(300), automatic: true };
+        let terms = ReconcileContract { absence_settles_after_seconds: Some(300), automatic: false };
         let slow = Operation { name: "slow".into(), reconcile: Some(terms), ..manifest.operations[0].clone() };
         manifest.operations.push(slow);
         manifest

@@ -1,20 +1,15 @@
 //! A job that the remote took on: submitted once, and looked at by calls of their own.
 
-use crate::{lost, says, site_of};
+use crate::{lost, says, site_of, taken_on};
 use proofport_broker::FollowError;
 use proofport_core::code::Code;
 use proofport_core::contract::Outcome;
 use proofport_core::envelope::Envelope;
 use proofport_core::event::EventKind;
 use proofport_core::id::RequestId;
-use proofport_tests::peer::{Act, Script, Scripts};
+use proofport_tests::peer::{Script, Scripts};
 use proofport_tests::rig::caller;
 use serde_json::Value;
-
-fn taken_on() -> Script {
-    let answer = "HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\n{}";
-    Script(vec![Act::ReadRequest, Act::Effect, Act::Send(answer.into()), Act::Close])
-}
 
 fn job(envelope: &Envelope) -> Value {
     serde_json::to_value(envelope).unwrap()["job"].clone()

@@ -9,6 +9,7 @@
 
 mod answers;
 mod budget;
+mod hands;
 mod jobs;
 mod operator;
 mod questions;
@@ -31,6 +32,12 @@ fn lost() -> Script {
 
 /// An effect that is answered like this.
 fn answered(answer: &str) -> Script {
+    Script(vec![Act::ReadRequest, Act::Effect, Act::Send(answer.into()), Act::Close])
+}
+
+/// An effect that the remote takes on as a job.
+fn taken_on() -> Script {
+    let answer = "HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\n{}";
     Script(vec![Act::ReadRequest, Act::Effect, Act::Send(answer.into()), Act::Close])
 }
 

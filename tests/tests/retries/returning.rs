@@ -12,7 +12,11 @@ use std::sync::Arc;
 const RETRIES: &str = "[connections.c.retries]\nattempts = 3\nfirst_delay_millis = 1000\n";
 
 /// A home whose host died while the effect of this operation was on its way, and what it left.
-async fn killed_on_the_way(operation: &str, more: &str, then: Vec<Script>) -> (Peer, Rig, Open, RequestId) {
+pub(crate) async fn killed_on_the_way(
+    operation: &str,
+    more: &str,
+    then: Vec<Script>,
+) -> (Peer, Rig, Open, RequestId) {
     let silent = Script(vec![Act::ReadRequest, Act::Effect, Act::Signal, Act::Hold, Act::Close]);
     let before = (operation == "prepared").then(|| says("ok"));
     let each: Vec<Script> = before.into_iter().chain([silent]).chain(then).collect();
