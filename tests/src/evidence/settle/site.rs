@@ -34,6 +34,10 @@ const LIMITS: &str = "setup_attempts = 3\nidle_seconds = 5\nconnections_per_orig
 const RETRIES: &str =
     "attempts = 4\ntotal_seconds = 60\nfirst_delay_millis = 50\nlongest_delay_millis = 400\n";
 
+/// How often it asks where the operation lets it. The last question comes when an absence is proof.
+const QUESTIONS: &str =
+    "attempts = 3\ntotal_seconds = 3600\nfirst_delay_millis = 500\nlongest_delay_millis = 2000\n";
+
 /// All of it.
 pub(super) struct Site {
     dir: tempfile::TempDir,
@@ -191,7 +195,8 @@ impl Site {
         format!(
             "[connections.{connection}]\nconnector = \"{digest}\"\norigins = [\"{}\"]\naddresses = [\"127.0.0.1\"]\n\
              repeating_hops = \"none\"\n{more}\n[connections.{connection}.limits]\n{LIMITS}deadline_seconds = {}\n\
-             {retries}[connections.{connection}.{credential}",
+             {retries}[connections.{connection}.reconciliations]\n{QUESTIONS}\
+             [connections.{connection}.{credential}",
             way.origin(),
             deadline(connection)
         )
