@@ -1,6 +1,6 @@
 //! What the peers have, by their own account: how often each effect is there.
 
-use super::kind::Kind;
+use super::kind::{Kind, queues};
 use super::site::Site;
 use crate::localstripe::LocalStripe;
 use crate::moto::Moto;
@@ -32,10 +32,12 @@ impl Books {
                 books.add(Kind::Confirmation, name);
             }
         }
-        for (queue, one, many) in
-            [("q", Kind::Message, Kind::Messages), ("q.fifo", Kind::FifoMessage, Kind::FifoMessages)]
-        {
-            for message in messages(&site.moto, queue) {
+        for queue in queues() {
+            let [one, many] = match queue.ends_with(".fifo") {
+                true => [Kind::FifoMessage, Kind::FifoMessages],
+                false => [Kind::Message, Kind::Messages],
+            };
+            for message in messages(&site.moto, &queue) {
                 books.add(if message.contains('-') { many } else { one }, &message);
             }
         }

@@ -1,7 +1,7 @@
 //! The servers, the ways to them, and a home that is bound to those ways.
 
 use super::Plan;
-use super::kind::Kind;
+use super::kind::{Kind, queues};
 use crate::guests::guest;
 use crate::localstripe::{KEY, LocalStripe};
 use crate::moto::Moto;
@@ -118,9 +118,12 @@ impl Site {
             let (status, answer) = self.moto.ask(service, target, body).unwrap();
             assert_eq!(status, 200, "{target}: {answer}");
         };
-        asked("sqs", "AmazonSQS.CreateQueue", &json!({ "QueueName": "q" }));
-        let fifo = json!({ "QueueName": "q.fifo", "Attributes": { "FifoQueue": "true" } });
-        asked("sqs", "AmazonSQS.CreateQueue", &fifo);
+        for queue in queues() {
+            let attributes =
+                if queue.ends_with(".fifo") { json!({ "FifoQueue": "true" }) } else { json!({}) };
+            let body = json!({ "QueueName": queue, "Attributes": attributes });
+            asked("sqs", "AmazonSQS.CreateQueue", &body);
+        }
         let table = json!({
             "TableName": "items",
             "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }],
