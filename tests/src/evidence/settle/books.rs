@@ -109,13 +109,18 @@ impl Books {
     }
 
     fn read_instances(&mut self, moto: &Moto) {
-        let line = "GET /?Action=DescribeInstances&Version=2016-11-15";
-        let (status, answer) = moto.ask_by_path("ec2", line, "").unwrap();
-        assert_eq!((status, answer.contains("<nextToken>")), (200, false));
-        for tags in between(&answer, "<tagSet>", "</tagSet>") {
-            for name in between(tags, "<value>", "</value>") {
-                self.add(Kind::Launch, name);
+        let mut from = String::new();
+        loop {
+            let line = format!("GET /?Action=DescribeInstances&Version=2016-11-15{from}");
+            let (status, answer) = moto.ask_by_path("ec2", &line, "").unwrap();
+            assert_eq!(status, 200, "{answer}");
+            for tags in between(&answer, "<tagSet>", "</tagSet>") {
+                for name in between(tags, "<value>", "</value>") {
+                    self.add(Kind::Launch, name);
+                }
             }
+            let Some(token) = between(&answer, "<nextToken>", "</nextToken>").pop() else { return };
+            from = format!("&NextToken={token}");
         }
     }
 }
