@@ -55,7 +55,7 @@ pub struct Plan {
     pub kills: usize,
     /// Where the randomness begins.
     pub seed: u64,
-    /// How many of a hundred requests meet with an accident.
+    /// How many of a hundred effects meet with an accident, and of four hundred queries.
     pub percent: usize,
     /// Whether the ways send effects on twice that no contract covers. No host can do anything about that:
     /// it shows that the counts see it.

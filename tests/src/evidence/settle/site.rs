@@ -32,11 +32,11 @@ const LIMITS: &str = "setup_attempts = 3\nidle_seconds = 5\nconnections_per_orig
 
 /// How often the host repeats what may be repeated.
 const RETRIES: &str =
-    "attempts = 4\ntotal_seconds = 60\nfirst_delay_millis = 50\nlongest_delay_millis = 400\n";
+    "attempts = 8\ntotal_seconds = 60\nfirst_delay_millis = 50\nlongest_delay_millis = 400\n";
 
 /// How often it asks where the operation lets it. The last question comes when an absence is proof.
 const QUESTIONS: &str =
-    "attempts = 3\ntotal_seconds = 3600\nfirst_delay_millis = 500\nlongest_delay_millis = 2000\n";
+    "attempts = 6\ntotal_seconds = 3600\nfirst_delay_millis = 500\nlongest_delay_millis = 2000\n";
 
 /// All of it.
 pub(super) struct Site {
