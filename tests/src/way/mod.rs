@@ -66,7 +66,8 @@ impl Accident {
 pub struct Habits {
     /// Where its randomness begins.
     pub seed: u64,
-    /// How many of a hundred requests meet with an accident.
+    /// How many of a hundred effects meet with an accident, and of four hundred queries: one question may
+    /// take many of them.
     pub percent: usize,
     /// How late is late: longer than the host waits.
     pub late: Duration,
@@ -222,7 +223,8 @@ impl Shared {
             return if query { Accident::None } else { accident };
         }
         let mut random = self.random.lock().unwrap();
-        if self.smooth.load(Ordering::SeqCst) || random.below(100) >= self.habits.percent {
+        let of = if query { 400 } else { 100 };
+        if self.smooth.load(Ordering::SeqCst) || random.below(of) >= self.habits.percent {
             return Accident::None;
         }
         let chosen = Accident::ALL[random.below(Accident::ALL.len())];

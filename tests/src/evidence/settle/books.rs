@@ -1,6 +1,6 @@
 //! What the peers have, by their own account: how often each effect is there.
 
-use super::kind::Kind;
+use super::kind::{Kind, queues};
 use super::site::Site;
 use crate::localstripe::LocalStripe;
 use crate::moto::Moto;
@@ -32,10 +32,12 @@ impl Books {
                 books.add(Kind::Confirmation, name);
             }
         }
-        for (queue, one, many) in
-            [("q", Kind::Message, Kind::Messages), ("q.fifo", Kind::FifoMessage, Kind::FifoMessages)]
-        {
-            for message in messages(&site.moto, queue) {
+        for queue in queues() {
+            let [one, many] = match queue.ends_with(".fifo") {
+                true => [Kind::FifoMessage, Kind::FifoMessages],
+                false => [Kind::Message, Kind::Messages],
+            };
+            for message in messages(&site.moto, &queue) {
                 books.add(if message.contains('-') { many } else { one }, &message);
             }
         }
@@ -107,13 +109,18 @@ impl Books {
     }
 
     fn read_instances(&mut self, moto: &Moto) {
-        let line = "GET /?Action=DescribeInstances&Version=2016-11-15";
-        let (status, answer) = moto.ask_by_path("ec2", line, "").unwrap();
-        assert_eq!((status, answer.contains("<nextToken>")), (200, false));
-        for tags in between(&answer, "<tagSet>", "</tagSet>") {
-            for name in between(tags, "<value>", "</value>") {
-                self.add(Kind::Launch, name);
+        let mut from = String::new();
+        loop {
+            let line = format!("GET /?Action=DescribeInstances&Version=2016-11-15{from}");
+            let (status, answer) = moto.ask_by_path("ec2", &line, "").unwrap();
+            assert_eq!(status, 200, "{answer}");
+            for tags in between(&answer, "<tagSet>", "</tagSet>") {
+                for name in between(tags, "<value>", "</value>") {
+                    self.add(Kind::Launch, name);
+                }
             }
+            let Some(token) = between(&answer, "<nextToken>", "</nextToken>").pop() else { return };
+            from = format!("&NextToken={token}");
         }
     }
 }

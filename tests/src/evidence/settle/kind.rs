@@ -6,6 +6,14 @@ use serde_json::{Value, json};
 /// How many children a batch has.
 pub(super) const CHILDREN: usize = 3;
 
+/// How many queues there are of each sort: in moto a message costs time in proportion to its queue's length.
+const QUEUES: usize = 20;
+
+/// Their names.
+pub(super) fn queues() -> impl Iterator<Item = String> {
+    (0..QUEUES).flat_map(|n| [format!("q{n}"), format!("q{n}.fifo")])
+}
+
 /// An operation, and the connection that it is called on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
@@ -129,6 +137,7 @@ impl Kind {
             }
             message
         };
+        let queue = format!("q{}{}", n % QUEUES, if grouped { ".fifo" } else { "" });
         let entries = || -> Vec<Value> { names.iter().map(|name| message(name, "id", name)).collect() };
         let name = &names[0];
         match self {
@@ -138,10 +147,8 @@ impl Kind {
             }
             Self::Confirmation => json!({ "payment_intent": payment }),
             Self::Refund => json!({ "payment_intent": payment, "amount": n + 1 }),
-            Self::Message => message(name, "queue", "q"),
-            Self::FifoMessage => message(name, "queue", "q.fifo"),
-            Self::Messages => json!({ "queue": "q", "entries": entries() }),
-            Self::FifoMessages => json!({ "queue": "q.fifo", "entries": entries() }),
+            Self::Message | Self::FifoMessage => message(name, "queue", &queue),
+            Self::Messages | Self::FifoMessages => json!({ "queue": queue, "entries": entries() }),
             Self::Object => json!({ "key": name, "content": name }),
             Self::Items => {
                 let put =

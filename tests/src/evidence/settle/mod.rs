@@ -6,7 +6,6 @@
 //! idempotency keys, so it is there twice: behind a layer that honours them, and as it is, where the admin has
 //! marked the connection.
 
-mod attend;
 mod books;
 mod counts;
 mod host;
@@ -19,13 +18,14 @@ pub use counts::{Counts, Tally};
 
 use crate::evidence::Seeded;
 use crate::killpoint::{Kill, Scenario};
-use crate::rig;
+use crate::rig::{self, Open, caller};
 use crate::way::Accident;
-use attend::attend;
 use books::Books;
 use host::Host;
 use kind::Kind;
 use proofport_broker::{Clock, NoProbe, SystemClock};
+use proofport_core::id::RequestId;
+use proofport_core::inquiry::{Move, announced};
 use proofport_core::time::UnixMillis;
 use record::Records;
 use serve::{Line, Said};
@@ -35,6 +35,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use tokio::task::JoinSet;
 
 /// How many calls wait for their answers at a time.
 const AT_ONCE: usize = 16;
@@ -42,8 +43,8 @@ const AT_ONCE: usize = 16;
 /// How far the clock is put forward in the end, in seconds: by then absence is proof where it ever is.
 const AHEAD: u64 = 120;
 
-/// How often an operator goes through all unknowns, before that and after.
-const ROUNDS: usize = 3;
+/// How long the host may take for its repeats, before that, and for its questions afterwards.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How long a run is, and how rough.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +55,7 @@ pub struct Plan {
     pub kills: usize,
     /// Where the randomness begins.
     pub seed: u64,
-    /// How many of a hundred requests meet with an accident.
+    /// How many of a hundred effects meet with an accident, and of four hundred queries.
     pub percent: usize,
     /// Whether the ways send effects on twice that no contract covers. No host can do anything about that:
     /// it shows that the counts see it.
@@ -121,12 +122,7 @@ pub async fn run(plan: Plan, program: &Path) -> Counts {
     });
     let clock = Arc::new(Ahead::default());
     let open = rig::open(&site.home(), Arc::<Ahead>::clone(&clock), Arc::new(NoProbe)).await;
-    for ahead in [0, AHEAD] {
-        clock.0.store(ahead, Ordering::Relaxed);
-        for _ in 0..ROUNDS {
-            attend(&open.broker, usize::MAX).await;
-        }
-    }
+    settle(&open, &clock).await;
     for (connection, way) in &site.ways {
         let accidents = counts.accidents.entry((*connection).to_owned()).or_default();
         for accident in [Accident::None].into_iter().chain(Accident::ALL) {
@@ -138,6 +134,35 @@ pub async fn run(plan: Plan, program: &Path) -> Counts {
     counts.judge(&wanted, &records, &books);
     open.close();
     counts
+}
+
+/// Waits until there is nothing left that the host does by itself. Nobody else does anything.
+async fn settle(open: &Open, clock: &Ahead) {
+    let looking_after = tokio::spawn({
+        let broker = open.broker.clone();
+        async move { broker.look_after().await }
+    });
+    let unknown: Vec<RequestId> =
+        open.broker.unknowns().unwrap().into_iter().map(|unknown| unknown.request_id).collect();
+    // A key does not live for as long as an absence takes to be proof: repeats first.
+    let repeats = async {
+        let repeated = |id| {
+            let record = open.broker.diagnostic(id).unwrap().unwrap();
+            matches!(announced(record.state()), Some(Move::Repeat { .. }))
+        };
+        while unknown.iter().any(repeated) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, repeats).await.unwrap();
+    clock.0.store(AHEAD, Ordering::Relaxed);
+    let mut waits = JoinSet::new();
+    for id in unknown {
+        let broker = open.broker.clone();
+        waits.spawn(async move { broker.wait(&id, &caller()).await.confirmed() });
+    }
+    tokio::time::timeout(PATIENCE, waits.join_all()).await.unwrap();
+    looking_after.abort();
 }
 
 /// The host's lives, one after the other, until every call has its answer.

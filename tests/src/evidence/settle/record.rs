@@ -116,7 +116,7 @@ fn reason(unknown: &UnknownEffect) -> Option<&'static str> {
     let asks = unknown.next.iter().any(|step| matches!(step, NextStep::Reconcile { .. }));
     Some(match (repeats, asks) {
         (true, _) => "it may be repeated, and was not answered",
-        (false, true) => "what was asked about it proves nothing",
+        (false, true) => "what was asked about it settled nothing",
         (false, false) => "it may not be repeated, and nothing can be asked about it",
     })
 }

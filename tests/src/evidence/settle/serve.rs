@@ -1,6 +1,5 @@
 //! What the host's process does.
 
-use super::attend::attend;
 use crate::killpoint::{Kill, Killer};
 use crate::rig::{self, caller, name};
 use proofport_broker::{Broker, CallRequest, NoProbe, Point, Probe, SystemClock};
@@ -14,9 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-
-/// How many moves an operator makes after a start, at most: the peers have more to do than that.
-const MOVES: usize = 10;
 
 /// A call, as a line of the process's input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -59,7 +55,7 @@ impl Probe for LastPassage {
     }
 }
 
-/// Opens the home, carries out every call on standard input at once, and closes.
+/// Opens the home, carries out every call on standard input at once and what earlier hosts left, and closes.
 ///
 /// # Panics
 /// When the home can't be opened or a line is no call.
@@ -69,9 +65,9 @@ pub async fn serve(home: &Path, last: Option<LastPassage>) {
         None => Arc::new(NoProbe),
     };
     let open = rig::open(home, Arc::new(SystemClock), probe).await;
-    let attending = tokio::spawn({
+    let looking_after = tokio::spawn({
         let broker = open.broker.clone();
-        async move { attend(&broker, MOVES).await }
+        async move { broker.look_after().await }
     });
     let (send, mut lines) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
@@ -83,7 +79,7 @@ pub async fn serve(home: &Path, last: Option<LastPassage>) {
         calls.spawn(answer(open.broker.clone(), line));
     }
     calls.join_all().await;
-    attending.await.unwrap();
+    looking_after.abort();
     open.close();
 }
 

@@ -1,7 +1,7 @@
 //! The servers, the ways to them, and a home that is bound to those ways.
 
 use super::Plan;
-use super::kind::Kind;
+use super::kind::{Kind, queues};
 use crate::guests::guest;
 use crate::localstripe::{KEY, LocalStripe};
 use crate::moto::Moto;
@@ -32,7 +32,11 @@ const LIMITS: &str = "setup_attempts = 3\nidle_seconds = 5\nconnections_per_orig
 
 /// How often the host repeats what may be repeated.
 const RETRIES: &str =
-    "attempts = 4\ntotal_seconds = 60\nfirst_delay_millis = 50\nlongest_delay_millis = 400\n";
+    "attempts = 8\ntotal_seconds = 60\nfirst_delay_millis = 50\nlongest_delay_millis = 400\n";
+
+/// How often it asks where the operation lets it. The last question comes when an absence is proof.
+const QUESTIONS: &str =
+    "attempts = 6\ntotal_seconds = 3600\nfirst_delay_millis = 500\nlongest_delay_millis = 2000\n";
 
 /// All of it.
 pub(super) struct Site {
@@ -114,9 +118,12 @@ impl Site {
             let (status, answer) = self.moto.ask(service, target, body).unwrap();
             assert_eq!(status, 200, "{target}: {answer}");
         };
-        asked("sqs", "AmazonSQS.CreateQueue", &json!({ "QueueName": "q" }));
-        let fifo = json!({ "QueueName": "q.fifo", "Attributes": { "FifoQueue": "true" } });
-        asked("sqs", "AmazonSQS.CreateQueue", &fifo);
+        for queue in queues() {
+            let attributes =
+                if queue.ends_with(".fifo") { json!({ "FifoQueue": "true" }) } else { json!({}) };
+            let body = json!({ "QueueName": queue, "Attributes": attributes });
+            asked("sqs", "AmazonSQS.CreateQueue", &body);
+        }
         let table = json!({
             "TableName": "items",
             "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }],
@@ -191,7 +198,8 @@ impl Site {
         format!(
             "[connections.{connection}]\nconnector = \"{digest}\"\norigins = [\"{}\"]\naddresses = [\"127.0.0.1\"]\n\
              repeating_hops = \"none\"\n{more}\n[connections.{connection}.limits]\n{LIMITS}deadline_seconds = {}\n\
-             {retries}[connections.{connection}.{credential}",
+             {retries}[connections.{connection}.reconciliations]\n{QUESTIONS}\
+             [connections.{connection}.{credential}",
             way.origin(),
             deadline(connection)
         )
