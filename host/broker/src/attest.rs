@@ -36,6 +36,11 @@ pub enum AttestError {
     /// Its children stand or fall together.
     #[error("its children stand or fall together: attest the whole")]
     Atomic,
+    /// A child of it is known to have been carried out, so that the whole was not refused.
+    #[error(
+        "a child of it is known to have been carried out: attest the others by `--child`, or the whole as committed"
+    )]
+    ChildCommitted,
     /// It is a read that got no answer.
     #[error("there is nothing to attest: it is a read, which changes nothing, and can be called again")]
     NothingDispatched,
@@ -72,6 +77,9 @@ impl Broker {
         // The broker owns the work: whoever asked may go.
         let input = move |state: &State| {
             unknown_whole(state)?;
+            if outcome == AttestedOutcome::Rejected && state.has_committed_child() {
+                return Err(AttestError::ChildCommitted);
+            }
             Ok(Input::Attested { outcome, reason })
         };
         let task = tokio::spawn(Arc::clone(self.inner()).attest(*id, input));

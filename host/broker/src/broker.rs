@@ -380,8 +380,10 @@ impl Inner {
                 Meeting::First => {}
             }
         }
-        // A look at a job has a budget of its own, and its answer must be that job's.
-        let bound = connection.as_ref().filter(|_| contract_known && follows.is_none());
+        // A look at a job has a budget of its own, and its answer must be that job's; so must that to children
+        // sent again be theirs.
+        let by_itself = contract_known && follows.is_none() && link.is_none();
+        let bound = connection.as_ref().filter(|_| by_itself);
         let account = bound.map(|c| Account::of(&self.failures, &request, c.failures));
         let spent = account.as_ref().filter(|_| !call_key_reused);
         if let Some(stopped) = spent.and_then(|account| self.too_often(account, &request)) {
@@ -409,6 +411,8 @@ impl Inner {
         let finished = match begun {
             Ok(mut run) => {
                 run.account = account;
+                // Whoever sent children again holds their batch until this is over: it does not rest meanwhile.
+                run.scratch.rests = link.is_none();
                 if let Some(keys) = keys.as_ref().filter(|_| !call_key_reused) {
                     run.remember(keys.all().into_iter().chain(link).collect());
                 }

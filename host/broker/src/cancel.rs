@@ -132,12 +132,17 @@ impl Inner {
     async fn forgo(self: Arc<Self>, id: RequestId) -> Result<bool, ForgoError> {
         // A host that stops leaves everything as it is.
         let Some(_entered) = self.enter_asking() else { return Ok(true) };
+        // Only a repeat is taken back; whoever else holds the record is not waited for.
+        let repeats = |state: &State| matches!(announced(state), Some(Move::Repeat { .. }));
+        if !self.state(&id)?.as_ref().is_some_and(repeats) {
+            return Ok(!self.is_entered(&id));
+        }
         let _claim = self.claim_when_free(id).await;
         if self.is_entered(&id) {
             return Ok(false);
         }
         let Some(mut state) = self.state(&id)? else { return Ok(true) };
-        if !matches!(announced(&state), Some(Move::Repeat { .. })) {
+        if !repeats(&state) {
             return Ok(true);
         }
         let (now, mut events) = (self.now(), Vec::new());

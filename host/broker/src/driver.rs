@@ -245,7 +245,10 @@ impl Inner {
             Err(error) => error,
         };
         let code = match &error {
-            RetryError::UnderWay | RetryError::VaultLocked | RetryError::Internal(_) => {
+            RetryError::UnderWay
+            | RetryError::VaultLocked
+            | RetryError::Stopping
+            | RetryError::Internal(_) => {
                 return Ok(Came::NotNow);
             }
             RetryError::NoSuchInvocation => return Ok(Came::Done),
@@ -284,7 +287,7 @@ impl Inner {
         }
         match self.reconcile_claimed(&id).await {
             Ok(_) => {}
-            Err(ReconcileError::UnderWay | ReconcileError::VaultLocked | ReconcileError::Internal(_)) => {
+            Err(ReconcileError::UnderWay | ReconcileError::VaultLocked | ReconcileError::Stopping) => {
                 return Ok(Came::NotNow);
             }
             // Whatever else went wrong, it was tried, and that counts.

@@ -43,6 +43,8 @@ pub(crate) struct Account {
     under_way: UnderWay,
     /// Whether this call is in the tally.
     counted: bool,
+    /// Whether it is still among those that have not failed.
+    entered: bool,
 }
 
 impl Account {
@@ -51,7 +53,7 @@ impl Account {
         let operation = request.operation.to_string();
         let parts = [&request.caller.principal, &request.caller.session, &operation];
         let whose = Digest::of_parts("proofport.failures/1", &parts.map(|part| part.as_bytes()));
-        Self { whose, budget, under_way: under_way.clone(), counted: false }
+        Self { whose, budget, under_way: under_way.clone(), counted: false, entered: false }
     }
 
     /// What goes into the tally with the events that led to this state.
@@ -61,6 +63,10 @@ impl Account {
         state: &State,
         now: UnixMillis,
     ) -> Result<Option<(Digest, Mark)>, JournalError> {
+        if self.entered && state.active().is_none() {
+            // Its first attempt is over: resting for another one is no success yet.
+            self.leave();
+        }
         let Some(mark) = failures::mark(state, self.counted, self.budget, now) else { return Ok(None) };
         match mark {
             // A read that succeeds where nothing failed has nothing to say.
@@ -68,18 +74,25 @@ impl Account {
             Mark::Succeeded => {}
             Mark::Failed { .. } => {
                 self.counted = true;
-                self.under_way.enter(self.whose);
+                if state.active().is_some() {
+                    self.entered = true;
+                    self.under_way.enter(self.whose);
+                }
             }
         }
         Ok(Some((self.whose, mark)))
+    }
+
+    fn leave(&mut self) {
+        if std::mem::take(&mut self.entered) {
+            self.under_way.leave(&self.whose);
+        }
     }
 }
 
 impl Drop for Account {
     fn drop(&mut self) {
-        if self.counted {
-            self.under_way.leave(&self.whose);
-        }
+        self.leave();
     }
 }
 

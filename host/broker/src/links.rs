@@ -19,7 +19,7 @@ pub(crate) fn link(parent: &RequestId) -> Digest {
 pub(crate) fn counts(state: &State) -> bool {
     match state.outcome() {
         Outcome::Committed | Outcome::Unknown => true,
-        Outcome::NotAttempted | Outcome::Rejected => false,
+        Outcome::NotAttempted | Outcome::Rejected => state.has_committed_child(),
     }
 }
 

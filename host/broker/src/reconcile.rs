@@ -61,6 +61,9 @@ pub enum ReconcileError {
     /// The journal can't be written.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The host is stopping.
+    #[error("the host is stopping and takes on nothing new")]
+    Stopping,
     /// The host decided what can't happen.
     #[error("the host failed: {0}")]
     Internal(String),
@@ -72,7 +75,7 @@ impl From<RunError> for ReconcileError {
             RunError::Journal(error) => Self::Journal(error),
             RunError::Read(error) => Self::Read(error),
             RunError::Illegal(error) => Self::Internal(error.to_string()),
-            RunError::Stopping => Self::Internal(RunError::Stopping.to_string()),
+            RunError::Stopping => Self::Stopping,
         }
     }
 }

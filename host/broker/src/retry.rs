@@ -56,6 +56,9 @@ pub enum RetryError {
     /// The journal can't be written.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The host is stopping.
+    #[error("the host is stopping and takes on nothing new")]
+    Stopping,
     /// The host failed.
     #[error("the host failed: {0}")]
     Internal(String),
@@ -94,7 +97,7 @@ impl From<RunError> for RetryError {
             RunError::Journal(error) => Self::Journal(error),
             RunError::Read(error) => Self::Read(error),
             RunError::Illegal(error) => Self::Internal(error.to_string()),
-            RunError::Stopping => Self::Internal(RunError::Stopping.to_string()),
+            RunError::Stopping => Self::Stopping,
         }
     }
 }

@@ -324,10 +324,22 @@ fn judged_effect(state: &State, judged: Judged) -> Vec<Event> {
     let outcome = state.proved_with(judgement.outcome, evidence.replayed());
     // An earlier unknown stays unknown under a later refusal that is not the first one's answer (law 3).
     if outcome.is_settled() && outcome == judgement.outcome {
-        events.push(Event::OutcomeSettled(settlement(&judgement, Some(&evidence))));
-        events.push(Event::ResultCommitted(result));
+        events.extend(settled_with_words(state, &events, settlement(&judgement, Some(&evidence)), result));
     }
     events
+}
+
+/// A settlement and its result, held to what a person said of single children.
+fn settled_with_words(
+    state: &State,
+    before: &[Event],
+    settlement: Settlement,
+    result: ResultFacts,
+) -> Vec<Event> {
+    let held = attest::with_words(state, before, settlement, result);
+    let settled =
+        held.map(|(settlement, result)| [Event::OutcomeSettled(settlement), Event::ResultCommitted(result)]);
+    settled.into_iter().flatten().collect()
 }
 
 fn judged_read(judged: Judged) -> Vec<Event> {
@@ -366,8 +378,8 @@ fn reconciled(state: &State, judged: Judged) -> Vec<Event> {
         return events;
     }
     if state.settled.is_none() {
-        events.push(Event::OutcomeSettled(Settlement { source, ..settlement(&judgement, None) }));
-        events.push(Event::ResultCommitted(result));
+        let settlement = Settlement { source, ..settlement(&judgement, None) };
+        events.extend(settled_with_words(state, &events, settlement, result));
     } else if state.is_attested() {
         let (outcome, child) = (judgement.outcome, None);
         events.push(Event::EvidenceAttached { source, source_sequence, outcome, child });

@@ -299,10 +299,15 @@ impl Envelope {
     #[must_use]
     pub fn too_often(self, until: UnixMillis, now: UnixMillis) -> Self {
         let (action, retry, retry_owner) = match self.outcome {
-            Some(Outcome::Unknown) => (Action::InspectOutcome, Retry::Reconcile, RetryOwner::Operator),
-            Some(Outcome::NotAttempted | Outcome::Rejected | Outcome::Committed) | None => {
-                (Action::StopAndReport, Retry::Never, RetryOwner::Nobody)
+            // What the host has announced it does all the same.
+            Some(Outcome::Unknown) if self.retry_owner == RetryOwner::Host => {
+                (Action::InspectOutcome, self.retry, RetryOwner::Host)
             }
+            Some(Outcome::Unknown) if self.evidence.dispatch_started => {
+                (Action::InspectOutcome, Retry::Reconcile, RetryOwner::Operator)
+            }
+            Some(Outcome::Unknown | Outcome::NotAttempted | Outcome::Rejected | Outcome::Committed)
+            | None => (Action::StopAndReport, Retry::Never, RetryOwner::Nobody),
         };
         Self {
             message: Message(TOO_OFTEN),

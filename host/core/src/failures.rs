@@ -4,6 +4,7 @@
 
 use crate::code::Code;
 use crate::contract::Phase;
+use crate::event::Stop;
 use crate::id::RequestId;
 use crate::project::project;
 use crate::state::State;
@@ -80,11 +81,21 @@ pub fn mark(state: &State, counted: bool, budget: FailureBudget, now: UnixMillis
         return Some(Mark::Succeeded);
     }
     let failed = match &state.stopped {
-        // A bad input costs nobody anything, and losing interest is no failure of the operation.
-        Some(stop) => stop.phase != Phase::Validation && stop.code != Code::CallerCancelled,
+        Some(stop) => {
+            // What reached out and came to nothing counts, whatever ended it.
+            let touched = !state.setup.is_empty() || !state.queries.is_empty();
+            touched || is_failure(stop)
+        }
         None => state.dispatched() || state.settled.is_some(),
     };
     (failed && !counted).then_some(Mark::Failed { within_seconds: budget.within_seconds })
+}
+
+/// Whether a stop before anything reached out is the operation's failure. A bad input costs nobody anything,
+/// losing interest is no failure, and a locked vault or a failing host is not the caller's.
+fn is_failure(stop: &Stop) -> bool {
+    let excused = matches!(stop.code, Code::CallerCancelled | Code::VaultLocked | Code::Internal);
+    stop.code == Code::ConnectorFault || (stop.phase != Phase::Validation && !excused)
 }
 
 /// When the session may try again, if it may not now. `under_way`: how many of the tally are calls that

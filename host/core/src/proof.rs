@@ -134,7 +134,9 @@ impl State {
     pub fn may_be_sent_on(&self) -> bool {
         let ended = self.attempts.iter().filter(|attempt| attempt.end.is_some());
         let refused = ended.map(crate::state::Attempt::outcome).all(|outcome| outcome == Outcome::Rejected);
-        refused && self.taken_over().is_none()
+        // Records from before the first one's reference was taken along may have been sent on all the same.
+        let bound = self.accepted.continues.as_ref().is_some_and(|continues| continues.reference.is_some());
+        refused && !(bound && self.taken_over().is_some())
     }
 
     fn check_dispatch(&self, dispatch: &Dispatch) -> Result<(), IllegalEvent> {

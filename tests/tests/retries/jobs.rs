@@ -86,12 +86,8 @@ async fn the_host_follows_until_the_job_or_its_time_is_over() {
         // The next host goes on with it, and starts nothing by starting.
         let open = rig.open().await;
         assert_eq!(peer.accepted(), 1);
-        let (work, who) = (open.broker.look_after(), caller());
-        let waited = open.broker.wait(&parent, &who);
-        let envelope = tokio::select! {
-            () = work => panic!("it stopped looking after things"),
-            delivery = waited => delivery.envelope,
-        };
+        let who = caller();
+        let envelope = open.broker.wait(&parent, &who).await.envelope;
         assert!(envelope.ok(), "{envelope:?}");
         assert_eq!((peer.accepted(), peer.effects()), (1 + looks, 1), "{terms}");
         assert!(clock.seconds() <= most, "{terms}: {} s", clock.seconds());

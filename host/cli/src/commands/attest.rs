@@ -35,6 +35,7 @@ pub(super) async fn run(app: &App, args: Attest) -> anyhow::Result<u8> {
             | AttestError::NoBatch
             | AttestError::NoSingleChild(_)
             | AttestError::Atomic
+            | AttestError::ChildCommitted
             | AttestError::NothingDispatched
             | AttestError::UnderWay),
         ) => {

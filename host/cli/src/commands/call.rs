@@ -233,7 +233,12 @@ pub(super) async fn retry(app: &App, id: RequestId) -> anyhow::Result<u8> {
             app.out.remark(&error.to_string());
             host.broker().result(&id, &operator())
         }
-        Err(error @ (RetryError::Read(_) | RetryError::Journal(_) | RetryError::Internal(_))) => {
+        Err(
+            error @ (RetryError::Read(_)
+            | RetryError::Journal(_)
+            | RetryError::Stopping
+            | RetryError::Internal(_)),
+        ) => {
             exit::explain(&error.into(), app.out.json);
             return Ok(exit::INTERNAL);
         }
@@ -392,7 +397,12 @@ pub(super) async fn reconcile(app: &App, id: RequestId) -> anyhow::Result<u8> {
             app.out.remark(&error.to_string());
             host.broker().result(&id, &operator())
         }
-        Err(error @ (ReconcileError::Read(_) | ReconcileError::Journal(_) | ReconcileError::Internal(_))) => {
+        Err(
+            error @ (ReconcileError::Read(_)
+            | ReconcileError::Journal(_)
+            | ReconcileError::Stopping
+            | ReconcileError::Internal(_)),
+        ) => {
             exit::explain(&error.into(), app.out.json);
             return Ok(exit::INTERNAL);
         }

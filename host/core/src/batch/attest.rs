@@ -82,6 +82,31 @@ fn of_records(records: &[ChildRecord]) -> (Outcome, Option<Code>) {
     }
 }
 
+/// The settlement and result that a judgement of the whole leads to, after these events, where a person spoke of
+/// single children: what their records make of it together. None: they leave it open, or say otherwise than the
+/// answer that was judged.
+pub(crate) fn with_words(
+    state: &State,
+    events: &[Event],
+    settlement: Settlement,
+    result: ResultFacts,
+) -> Option<(Settlement, ResultFacts)> {
+    let mut after = state.clone();
+    for event in events {
+        after.apply(event).ok()?;
+    }
+    let records = after.child_records();
+    if !(0..).zip(&records).any(|(index, _)| after.is_childs_word(index)) {
+        return Some((settlement, result));
+    }
+    let (outcome, code) = of_records(&records);
+    if (outcome, code) == (settlement.outcome, settlement.code) {
+        return Some((settlement, result));
+    }
+    let asked = settlement.source == Source::RemoteQuery && !after.has_unknown_child();
+    asked.then_some((Settlement { outcome, code, repairable: false, ..settlement }, ResultFacts::Nothing))
+}
+
 /// What is found of children that a person settled: it stands beside that word.
 pub(crate) fn beside(state: &State, judgement: &Judgement, source: Source, sequence: u64) -> Vec<Event> {
     let settled = judgement.children.iter().filter(|child| state.is_childs_word(child.index));

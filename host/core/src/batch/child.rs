@@ -63,6 +63,12 @@ impl State {
         u32::try_from(self.unknown_children().count()).unwrap_or(u32::MAX)
     }
 
+    /// Whether a child is known to have been carried out, by whatever proof.
+    #[must_use]
+    pub fn has_committed_child(&self) -> bool {
+        self.child_records().iter().any(|record| record.outcome == Outcome::Committed)
+    }
+
     pub(crate) fn child_records(&self) -> Vec<ChildRecord> {
         let count = self.binding.as_ref().map_or(0, |binding| binding.children.len());
         (0..).take(count).map(|index| self.child(index)).collect()

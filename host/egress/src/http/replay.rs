@@ -2,14 +2,18 @@
 
 use http::header::HeaderMap;
 
-/// Whether a response is marked so: the header is there, and no line of it says the opposite.
+/// Whether a response is marked so: the header is there, and every value of it says yes, by nothing or by one
+/// of these words, `?1` by RFC 9651. Whatever else it may say is no ground for taking a refusal for the first
+/// request's.
 pub(super) fn marks(headers: &HeaderMap, name: &str) -> bool {
-    let mut values = headers.get_all(name).iter().map(|value| value.as_bytes().trim_ascii()).peekable();
-    let denies = |value: &[u8]| {
-        // A service that sends it with every answer says no in one of these words, `?0` by RFC 9651.
-        [&b"false"[..], b"?0", b"0", b"no"].iter().any(|no| value.eq_ignore_ascii_case(no))
+    let lines = headers.get_all(name).iter();
+    // Intermediaries may join the lines of a header (RFC 9110 section 5.2).
+    let mut values = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).peekable();
+    let agrees = |value: &[u8]| {
+        let yes = [&b""[..], b"true", b"?1", b"1", b"yes"];
+        yes.iter().any(|word| value.trim_ascii().eq_ignore_ascii_case(word))
     };
-    values.peek().is_some() && !values.any(denies)
+    values.peek().is_some() && values.all(agrees)
 }
 
 #[cfg(test)]
@@ -33,10 +37,13 @@ mod tests {
         for value in ["true", "", "?1", "1"] {
             check(&[("Idempotent-Replayed", value)], true);
         }
-        for value in ["false", " FALSE ", "?0", "0", "No"] {
+        for value in ["false", " FALSE ", "?0", "0", "No", "MISS", "none", "off", "?0;x", "\"false\"", "2"] {
             check(&[("idempotent-replayed", value)], false);
         }
         check(&[("idempotent-replayed", "true"), ("idempotent-replayed", "true")], true);
+        check(&[("idempotent-replayed", "true, true")], true);
+        check(&[("idempotent-replayed", "true, false")], false);
+        check(&[("idempotent-replayed", "false, false")], false);
         check(&[("idempotent-replayed", "true"), ("idempotent-replayed", "false")], false);
     }
 }
