@@ -118,9 +118,9 @@ async fn a_repeat_under_another_binding_is_taken_back() {
     // The questions that come instead get no answer: the peer resets.
     assert_eq!(envelope.outcome(), Some(Outcome::Unknown), "{envelope:?}");
     assert_eq!(envelope.retry_owner(), RetryOwner::Operator, "{envelope:?}");
-    let taken_back = open.broker.timeline(&id).unwrap().into_iter().any(|recorded| match recorded.event {
-        Event::AttemptEnded(end) => end.code == Some(Code::FingerprintMismatch),
-        _ => false,
+    let timeline = open.broker.timeline(&id).unwrap();
+    let taken_back = timeline.iter().any(|recorded| {
+        matches!(&recorded.event, Event::AttemptEnded(end) if end.code == Some(Code::FingerprintMismatch))
     });
     assert!(taken_back);
     assert_eq!(peer.received().iter().filter(|request| request.starts_with(b"POST")).count(), 1);

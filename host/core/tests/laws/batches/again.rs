@@ -13,7 +13,7 @@ use proofport_core::decide::Readiness;
 use proofport_core::event::{Binding, ChildFacts, Continues, CredentialUse, KeyUse, QueryPurpose};
 use proofport_core::evidence::PeerIdentity;
 use proofport_core::exchange::SshExit;
-use proofport_core::id::RequestId;
+use proofport_core::id::{Reference, RequestId};
 use proofport_core::project::project;
 use proofport_core::state::IllegalEvent;
 use proofport_core::time::UnixMillis;
@@ -383,8 +383,10 @@ fn what_nobody_would_know_again_is_not_sent() {
 /// A redirect is not followed with what another origin has perhaps carried out.
 #[test]
 fn what_is_sent_again_is_not_sent_on() {
-    let check = |unknown: &[u32], permitted: bool| {
-        let mut state = linked(Repeat::Idempotent, takes_over(unknown, None), credential()).unwrap();
+    let own = || Some(RequestId::from_random([7; 16]).reference());
+    let check = |unknown: &[u32], reference: Option<Reference>, permitted: bool| {
+        let carried = Continues { reference, ..takes_over(unknown, None) };
+        let mut state = linked(Repeat::Idempotent, carried, credential()).unwrap();
         let ready = Readiness { request: digest(9), peer: peer(), key: None, lease_millis: 1, follows: None };
         take(&mut state, Input::Ready(Box::new(ready)));
         take(&mut state, Input::Exchanged(Box::new(complete(307).into())));
@@ -394,6 +396,8 @@ fn what_is_sent_again_is_not_sent_on() {
         let followed = decide(&state, Input::Ready(Box::new(ready)), START);
         assert_eq!(followed.is_ok(), permitted, "{unknown:?}");
     };
-    check(&[], true);
-    check(&[1], false);
+    check(&[], None, true);
+    check(&[1], own(), false);
+    // Records from before the reference was taken along can be read, whatever they say.
+    check(&[1], None, true);
 }

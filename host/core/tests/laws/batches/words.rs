@@ -55,9 +55,9 @@ fn reconcile(state: &mut State, word: Claim, said: Vec<Said>) -> Vec<Event> {
 
 /// What stands beside a person's word after these events, by child.
 fn beside(events: &[Event]) -> Vec<(Option<u32>, Outcome)> {
-    let evidence = events.iter().filter_map(|event| match event {
-        Event::EvidenceAttached { child, outcome, .. } => Some((*child, *outcome)),
-        _ => None,
+    let evidence = events.iter().filter_map(|event| {
+        let Event::EvidenceAttached { child, outcome, .. } = event else { return None };
+        Some((*child, *outcome))
     });
     evidence.collect()
 }
@@ -206,6 +206,31 @@ fn what_is_found_stands_beside_a_word() {
     let mut open = unanswered();
     take(&mut open, word(0, no));
     check(open, UNCLEAR, vec![say(0, "a", PRESENT)], &[(Some(0), Committed)], [Rejected, Unknown, Unknown]);
+}
+
+/// What is found of a whole that is open is held to what a person said of one child: it neither takes that back
+/// nor is lost over it.
+#[test]
+fn a_finding_of_the_whole_is_held_to_a_word() {
+    let check = |said_before: AttestedOutcome, whole: Claim, said: Vec<Said>, then: [Outcome; 3]| {
+        let mut state = unanswered();
+        take(&mut state, word(0, said_before));
+        reconcile(&mut state, whole, said.clone());
+        assert_eq!(outcomes(&state), then, "{said:?}");
+        let settled = state.settled.as_ref().map(|settled| (settled.outcome, settled.code));
+        assert_eq!(settled, Some((Committed, Some(Code::Partial))), "{said:?}");
+    };
+    let (yes, no) = (AttestedOutcome::Committed, AttestedOutcome::Rejected);
+    check(yes, ABSENT, vec![], [Committed, Rejected, Rejected]);
+    check(no, PRESENT, three(PRESENT, PRESENT, PRESENT), [Rejected, Committed, Committed]);
+    // Nobody has what the first one brought.
+    check(yes, PRESENT, three(PRESENT, PRESENT, PRESENT), [Committed; 3]);
+    // One that is open still leaves the whole open.
+    let mut open = unanswered();
+    take(&mut open, word(0, yes));
+    reconcile(&mut open, UNCLEAR, vec![say(1, "b", ABSENT)]);
+    assert!(open.settled.is_none());
+    assert_eq!(outcomes(&open), [Committed, Rejected, Unknown]);
 }
 
 /// Children of a batch that is settled wait for somebody, too, until each is known.
