@@ -96,8 +96,10 @@ fn assert_stopped(got: &Envelope, last: &Envelope, seconds: u32, what: &str) {
     assert!(got.repeated() && !got.ok(), "{what}: {got:?}");
     assert_eq!(got.request_id(), last.request_id(), "{what}: {got:?}");
     assert_eq!((got.code(), got.outcome()), (last.code(), last.outcome()), "{what}: {got:?}");
+    let sent = serde_json::to_value(last).unwrap()["evidence"]["dispatch_started"] == true;
     let (retry, owner, action) = match last.outcome() {
-        Some(Outcome::Unknown) => (Retry::Reconcile, RetryOwner::Operator, Action::InspectOutcome),
+        // A read that got no answer leaves nothing to find out.
+        Some(Outcome::Unknown) if sent => (Retry::Reconcile, RetryOwner::Operator, Action::InspectOutcome),
         _ => (Retry::Never, RetryOwner::Nobody, Action::StopAndReport),
     };
     let said = (got.retry(), got.retry_owner(), got.action(), got.retry_after_seconds());

@@ -21,6 +21,7 @@ struct Shown {
     #[serde(default)]
     invalid_fields: Vec<String>,
     evidence: Seen,
+    job: Option<ShownJob>,
 }
 
 #[derive(Deserialize)]
@@ -73,6 +74,7 @@ pub(crate) fn text(envelope: &Envelope) -> String {
         if envelope.request_id().is_some() {
             lines.line("proof", proof(&shown.evidence));
         }
+        lines.some("job", shown.job.as_ref().map(|job| job.words(envelope)));
         lines.some("next", next(envelope, shown));
     }
     children::write(&mut lines, envelope);
@@ -107,6 +109,31 @@ fn status(envelope: &Envelope) -> (Style, &'static str) {
 /// The empty pointer means the whole input.
 fn whole_if_empty(field: &str) -> &str {
     if field.is_empty() { "the whole input" } else { field }
+}
+
+/// A job that the remote took on.
+#[derive(Deserialize)]
+struct ShownJob {
+    id: String,
+    operation: Option<String>,
+    followed_by: Option<String>,
+    submitted_by: Option<String>,
+}
+
+impl ShownJob {
+    /// What is to be known of it: who submitted it, or how to look at it.
+    fn words(&self, envelope: &Envelope) -> String {
+        let id = visible::text(&self.id);
+        let (call, look) = (envelope.request_id(), self.followed_by.as_deref());
+        match (&self.submitted_by, &self.operation, call, look) {
+            (Some(submitted), _, _, _) => format!("{id} goes on; {submitted} submitted it"),
+            (None, Some(_), Some(call), None) => format!("{id}; `proofport follow {call}` looks at it"),
+            (None, Some(_), Some(call), Some(look)) => {
+                format!("{id}, last looked at by {look}; `proofport follow {call}` looks again")
+            }
+            (None, Some(_), None, _) | (None, None, _, _) => id,
+        }
+    }
 }
 
 /// How the host knows, in words.

@@ -161,10 +161,11 @@ fn ended(end: &AttemptEnd) -> String {
 }
 
 fn followed(following: &Following) -> String {
-    let by = following.by.map_or_else(String::new, |by| format!(" by {by}"));
-    let looked = match following.looks {
-        0 => "not looked at yet".to_owned(),
-        looks => format!("look {looks}{by}"),
+    let looked = match (following.looks, following.by) {
+        (0, None) => "not looked at yet".to_owned(),
+        (0, Some(by)) => format!("looked at by {by}"),
+        (looks, Some(by)) => format!("look {looks} of the host's own; the newest is {by}"),
+        (looks, None) => format!("look {looks} of the host's own"),
     };
     match following.at {
         Some(at) => format!("{looked}, the next not before {}", rfc3339(at)),
