@@ -275,6 +275,7 @@ impl Run {
                 && !self.is_sent_on()
             {
                 if at > self.inner.now().max(self.scratch.waited_for) && !self.scratch.rests {
+                    self.persist().await?;
                     return Ok(self.finished());
                 }
                 if !self.rest(at).await? {

@@ -38,11 +38,18 @@ async fn alone(open: Open, peer: &Peer, id: RequestId, connections: usize) -> Op
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hands_alone_repeat_ask_and_look() {
-    for (operation, more, then) in
-        [("keyed", RETRIES, answered(OK)), ("same", RETRIES, answered(OK)), ("once", "", says("yes"))]
-    {
-        let (peer, _rig, open, id) = killed_on_the_way(operation, more, vec![then]).await;
-        let open = alone(open, &peer, id, 2).await;
+    let cases = [
+        ("keyed", RETRIES, vec![answered(OK)]),
+        ("same", RETRIES, vec![answered(OK)]),
+        // A repeat that is lost, too, leaves the next one announced.
+        ("keyed", RETRIES, vec![lost(), answered(OK)]),
+        ("once", "", vec![says("yes")]),
+        ("once", "", vec![says("?"), says("?"), says("yes")]),
+    ];
+    for (operation, more, then) in cases {
+        let connections = 1 + then.len();
+        let (peer, _rig, open, id) = killed_on_the_way(operation, more, then).await;
+        let open = alone(open, &peer, id, connections).await;
         assert!(open.result(&id).ok(), "{operation}: {:?}", open.result(&id));
         open.close();
     }
