@@ -1,7 +1,8 @@
 //! That children of a batch are sent again while the whole call is not made anew, and the other way round.
 
-use crate::broker::{Going, Inner};
+use crate::broker::Inner;
 use crate::intent::dividing;
+use crate::meeting::Going;
 use proofport_core::digest::Digest;
 use proofport_core::state::State;
 use std::sync::{Arc, PoisonError};

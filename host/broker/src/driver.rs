@@ -362,6 +362,8 @@ pub(crate) fn add(
 
 /// When the last attempt ended of which something may have left; none: none has ended.
 pub(crate) fn ended_at(history: &[Recorded]) -> Option<UnixMillis> {
-    let left = |recorded: &&Recorded| matches!(&recorded.event, Event::AttemptEnded(end) if end.outcome != Outcome::NotAttempted);
-    history.iter().filter(left).map(|recorded| recorded.at).max()
+    let left = history.iter().filter(|recorded| {
+        matches!(&recorded.event, Event::AttemptEnded(end) if end.outcome != Outcome::NotAttempted)
+    });
+    left.map(|recorded| recorded.at).max()
 }

@@ -22,6 +22,7 @@ mod host;
 mod intent;
 mod judge;
 mod links;
+mod meeting;
 mod prepare;
 mod prepared;
 mod probe;
