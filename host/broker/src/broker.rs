@@ -10,6 +10,7 @@ use crate::meeting::{Going, Meeting, UnderWay};
 use crate::prepared::Prepared;
 use crate::probe::{Point, Probe};
 use crate::run::{Finished, Run};
+use crate::watch::Watchers;
 use proofport_core::batch::ChildId;
 use proofport_core::canonical::canonical;
 use proofport_core::code::Code;
@@ -74,6 +75,8 @@ pub(crate) struct Inner {
     failures: failures::UnderWay,
     /// What the host does by itself, and when.
     pub(crate) agenda: Agenda,
+    /// Who waits for news of what.
+    pub(crate) watchers: Watchers,
 }
 
 /// The one loop that meets core, journal, vault, egress and sandbox. Cheap to clone.
@@ -205,6 +208,23 @@ impl Broker {
         &self.inner.journal
     }
 
+    /// Whether nothing may begin: the vault is locked, or an operator's mark is set.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        self.inner.is_locked()
+    }
+
+    /// The connections, in no order.
+    pub fn connections(&self) -> impl Iterator<Item = &Arc<Connection>> {
+        self.inner.connections.values()
+    }
+
+    /// The answer where nothing is taken on.
+    #[must_use]
+    pub fn refuse(&self, code: Code, operation: Option<OperationName>) -> Delivery {
+        self.inner.refusal(code, operation)
+    }
+
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.inner
     }
@@ -240,6 +260,7 @@ impl Inner {
             interest: Interest::default(),
             failures: failures::UnderWay::default(),
             agenda: Agenda::default(),
+            watchers: Watchers::default(),
         })
     }
 
@@ -486,6 +507,9 @@ impl Inner {
         kinds.iter().for_each(|kind| self.probe.at(Point::BeforeCommit(*kind)));
         let id = batch.invocation;
         self.journal.append(batch).await?;
+        if let Some(id) = &id {
+            self.watchers.tell(id);
+        }
         for kind in kinds {
             self.probe.at(Point::AfterCommit(kind));
             tracing::debug!(invocation = ?id, event = %kind, "on record");

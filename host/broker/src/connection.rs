@@ -308,7 +308,8 @@ impl Connection {
 
     /// The operation's contract as this connection grants it: an admin can lower `repeat`, and
     /// nothing raises it.
-    pub(crate) fn contract(&self, operation: &Operation) -> Contract {
+    #[must_use]
+    pub fn contract(&self, operation: &Operation) -> Contract {
         let mut contract = operation.contract.clone();
         if self.repeat_none {
             contract.repeat = Repeat::None;

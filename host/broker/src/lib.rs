@@ -36,6 +36,7 @@ mod ssh;
 mod start;
 mod unknowns;
 mod validate;
+mod watch;
 
 pub use attest::AttestError;
 pub use broker::{Broker, CallRequest, Delivery, Parts, ReadError};

@@ -1,6 +1,7 @@
 //! The host's two sides, agents and operators, and what they stand on: the home directory, the
 //! connections declared in it, the approved connectors, and the checks that meet them.
 
+pub mod agent;
 pub mod bind;
 pub mod check;
 pub mod config;
