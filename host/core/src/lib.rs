@@ -12,6 +12,7 @@ mod attempts;
 mod closed;
 mod proof;
 
+pub mod approval;
 pub mod attestation;
 pub mod batch;
 pub mod call;

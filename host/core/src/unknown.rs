@@ -151,8 +151,8 @@ pub fn leaves_unsettled(events: &[Event]) -> Option<bool> {
         Event::ChildSettled(child) => child.left_unknown.map(|left| left > 0),
         Event::ActionAccepted(_)
         | Event::PreflightValidated(_)
-        | Event::ApprovalRequested { .. }
-        | Event::ApprovalDecided { .. }
+        | Event::ApprovalRequested(_)
+        | Event::ApprovalDecided(_)
         | Event::CredentialAuthorized(_)
         | Event::ConnectionAttempted(_)
         | Event::QueryExchanged(_)

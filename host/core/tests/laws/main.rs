@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod aggregation;
+mod approvals;
 mod attestations;
 mod batches;
 mod classify;
