@@ -4,10 +4,12 @@
 use crate::broker::{Broker, Delivery, Inner, ReadError};
 use crate::driver::add;
 use crate::intent::Caller;
+use crate::refuse;
 use proofport_core::code::Code;
 use proofport_core::decide::Input;
 use proofport_core::id::RequestId;
 use proofport_core::inquiry::{Move, announced};
+use proofport_core::project::last_boundary;
 use proofport_core::state::{IllegalEvent, Standing, State};
 use proofport_journal::JournalError;
 use std::collections::HashMap;
@@ -98,6 +100,11 @@ impl Inner {
         taken.then(|| Entered { inner: Arc::clone(self), id: None })
     }
 
+    /// How many invocations, and questions about such, are under way.
+    pub(crate) fn count_under_way(&self) -> usize {
+        self.interest.count.borrow().0
+    }
+
     /// When the host takes on nothing new any more.
     pub(crate) async fn stopping(&self) {
         // The sender is this host's own, so that the wait ends with its word.
@@ -132,9 +139,11 @@ impl Inner {
     async fn forgo(self: Arc<Self>, id: RequestId) -> Result<bool, ForgoError> {
         // A host that stops leaves everything as it is.
         let Some(_entered) = self.enter_asking() else { return Ok(true) };
-        // Only a repeat is taken back; whoever else holds the record is not waited for.
-        let repeats = |state: &State| matches!(announced(state), Some(Move::Repeat { .. }));
-        if !self.state(&id)?.as_ref().is_some_and(repeats) {
+        // Only what would send its effect is taken back; whoever else holds the record is not waited for.
+        let sends = |state: &State| {
+            matches!(announced(state), Some(Move::Repeat { .. } | Move::Lapse { .. } | Move::Begin))
+        };
+        if !self.state(&id)?.as_ref().is_some_and(sends) {
             return Ok(!self.is_entered(&id));
         }
         let _claim = self.claim_when_free(id).await;
@@ -142,12 +151,18 @@ impl Inner {
             return Ok(false);
         }
         let Some(mut state) = self.state(&id)? else { return Ok(true) };
-        if !repeats(&state) {
+        if !sends(&state) {
             return Ok(true);
         }
         let (now, mut events) = (self.now(), Vec::new());
         add(&mut state, &mut events, Input::Cancelled, now)?;
-        self.add_next_move(&mut state, &mut events, now)?;
+        if state.dispatched() {
+            self.add_next_move(&mut state, &mut events, now)?;
+        } else {
+            // Whatever a person would say: it does not run.
+            let phase = last_boundary(&state);
+            add(&mut state, &mut events, refuse::cancelled(phase), now)?;
+        }
         self.record(&state, events, now).await?;
         Ok(true)
     }

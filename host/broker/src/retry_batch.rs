@@ -2,7 +2,7 @@
 //! own that is linked to the first.
 
 use crate::broker::{Broker, CallRequest, Delivery, Inner, ReadError};
-use crate::intent::Caller;
+use crate::intent::{Authority, Caller};
 use crate::links::link;
 use crate::refuse;
 use crate::run::Run;
@@ -120,7 +120,8 @@ impl Inner {
             Asker::Caller(caller) if caller.principal == state.accepted.principal => caller,
             Asker::Caller(_) => return Err(RetryBatchError::NoSuchInvocation),
             Asker::Operator => {
-                Caller { principal: state.accepted.principal.clone(), session: "operator".to_owned() }
+                let (principal, session) = (state.accepted.principal.clone(), "operator".to_owned());
+                Caller { principal, session, authority: Authority::Operator }
             }
         };
         if !state.is_batch() {

@@ -2,7 +2,7 @@
 //! and on nothing else of the host, so that no door says more than another.
 
 use crate::host::Host;
-use proofport_broker::{CallRequest, Caller, Delivery};
+use proofport_broker::{CallRequest, Caller, Delivery, RetryError};
 use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
 use proofport_core::id::{OperationName, RequestId};
@@ -53,6 +53,7 @@ impl Agent {
             .host
             .broker()
             .connections()
+            .filter(|connection| !self.host.broker().is_revoked(&connection.connector.digest()))
             .flat_map(|connection| {
                 connection.manifest.operations.iter().map(|operation| Offered {
                     name: OperationName {
@@ -105,23 +106,26 @@ impl Agent {
         }
     }
 
-    /// Sends an unknown effect once more where its contract makes a second arrival harmless. Where nothing
-    /// may be sent, the answer is the record as it stands.
+    /// Sends an unknown effect once more where its contract makes a second arrival harmless, within a budget;
+    /// of a batch that was answered, those children whose own entries permit it, as a call of its own. Where
+    /// nothing may be sent, the answer is the record as it stands.
     pub async fn retry(&self, id: &RequestId) -> Delivery {
         let standing = self.result(id);
         if standing.envelope.code() == Some(Code::NoSuchInvocation) {
             return standing;
         }
-        match self.host.broker().retry(id).await {
-            Ok(delivery) => delivery,
-            Err(error) => {
-                tracing::debug!(%id, %error, "nothing was sent again");
-                if self.host.broker().is_locked() {
-                    return self.host.broker().refuse(Code::VaultLocked, None);
-                }
-                self.result(id)
-            }
-        }
+        let broker = self.host.broker();
+        let error = match broker.retry_by(id, &self.caller).await {
+            Ok(delivery) => return delivery,
+            // Of a batch that was answered, those children go out whose own entries permit it.
+            Err(RetryError::NotPermitted(_)) => match broker.retry_batch(id, &self.caller).await {
+                Ok(delivery) => return delivery,
+                Err(error) => error.to_string(),
+            },
+            Err(error) => error.to_string(),
+        };
+        tracing::debug!(%id, %error, "nothing was sent again");
+        if broker.is_locked() { broker.refuse(Code::VaultLocked, None) } else { self.result(id) }
     }
 
     /// Loses interest in a call: nothing of its effect leaves if it has not left yet.

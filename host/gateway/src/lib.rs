@@ -15,8 +15,8 @@ mod unknown;
 
 // What is handed in and given back, from the crates below: the program depends on this crate alone.
 pub use proofport_broker::{
-    AttestError, CallRequest, Caller, Clock, Delivery, FollowError, ReadError, ReconcileError,
-    RetryBatchError, RetryError, SystemClock,
+    AttestError, Authority, CallRequest, Caller, Card, Clock, DecideError, Delivery, FollowError, Reach,
+    ReadError, ReconcileError, RetryBatchError, RetryError, SystemClock,
 };
 pub use proofport_journal::{Content, Recorded};
 pub use proofport_vault::{Destination, KdfParams, SecretInfo, Uses, Vault, VaultError};

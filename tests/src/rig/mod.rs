@@ -8,7 +8,8 @@ pub use counting::{Counting, Syncs};
 pub use declared::Stored;
 
 use proofport_broker::{
-    Broker, CallRequest, Caller, Clock, Delivery, NoProbe, Parts, Probe, SystemClock, SystemEntropy,
+    Authority, Broker, CallRequest, Caller, Clock, Delivery, NoProbe, Parts, Probe, SystemClock,
+    SystemEntropy,
 };
 use proofport_core::envelope::Envelope;
 use proofport_core::id::{Name, OperationName, RequestId};
@@ -264,7 +265,7 @@ impl Open {
 /// Who calls in every rig.
 #[must_use]
 pub fn caller() -> Caller {
-    Caller { principal: "tester".to_owned(), session: "one".to_owned() }
+    Caller { principal: "tester".to_owned(), session: "one".to_owned(), authority: Authority::Operator }
 }
 
 fn passphrase() -> Secret {

@@ -17,8 +17,8 @@ use proofport_core::secret::Secret;
 use proofport_gateway::home::Home;
 use proofport_gateway::host::{Connections, Host, HostError, OpenOptions};
 use proofport_gateway::{
-    CallRequest, Caller, Delivery, FollowError, ReconcileError, RetryBatchError, RetryError, Vault,
-    VaultError,
+    Authority, CallRequest, Caller, Delivery, FollowError, ReconcileError, RetryBatchError, RetryError,
+    Vault, VaultError,
 };
 use std::fs::File;
 use std::io::{IsTerminal as _, Read};
@@ -434,7 +434,11 @@ fn compared(same: bool) -> &'static str {
 /// The caller of an embedded call: the operator, who has proved it with the passphrase.
 pub(super) fn operator() -> Caller {
     let user = rustix::process::getuid().as_raw();
-    Caller { principal: format!("operator:{user}"), session: "operator".to_owned() }
+    Caller {
+        principal: format!("operator:{user}"),
+        session: "operator".to_owned(),
+        authority: Authority::Operator,
+    }
 }
 
 /// What the operator's durable mark means for a command.

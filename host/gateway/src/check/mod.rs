@@ -3,6 +3,7 @@
 //! Every connection is judged in full: no problem hides another. What can be judged from the file
 //! alone has been, by [`config`](crate::config).
 
+mod approvals;
 mod credentials;
 mod retries;
 mod schema;
@@ -63,6 +64,7 @@ fn judge(
     if let Some(manifest) = manifest {
         schema::judge(findings, connection, &manifest.config_schema);
         retries::judge(findings, connection, manifest);
+        approvals::judge(findings, connection, manifest);
     }
     credentials::judge(findings, connection, manifest, secrets);
 }

@@ -4,6 +4,7 @@
 //! with what to do, and none hides another. What can only be judged against approved connectors and
 //! the vault is judged by [`check`](crate::check).
 
+mod approvals;
 mod connection;
 mod credential;
 mod failures;
@@ -22,6 +23,7 @@ mod store;
 mod tests;
 mod words;
 
+pub use approvals::ApprovalsConfig;
 pub use connection::{ConnectionConfig, TrustError};
 pub use credential::{Binding, Placement};
 pub use host_keys::{HostKeyConfig, HostKeyError};

@@ -1,3 +1,4 @@
+mod approvals;
 mod failures;
 mod fields;
 mod network;
