@@ -11,6 +11,7 @@ pub mod host;
 pub mod operator;
 pub mod registry;
 pub mod review;
+pub mod session;
 mod unknown;
 
 // What is handed in and given back, from the crates below: the program depends on this crate alone.

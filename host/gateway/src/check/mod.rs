@@ -6,6 +6,7 @@
 mod credentials;
 mod retries;
 mod schema;
+mod sessions;
 mod ssh;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub fn check(config: &Config, registry: &Registry, vault: Option<&Vault>) -> Vec
     for connection in config.connections.values() {
         judge(&mut findings, connection, registry, secrets.as_deref());
     }
+    sessions::judge(&mut findings, config);
     findings.problems.sort();
     findings.problems
 }
