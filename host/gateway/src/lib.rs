@@ -9,6 +9,7 @@ mod content;
 pub mod home;
 pub mod host;
 pub mod operator;
+pub mod operator_side;
 pub mod registry;
 pub mod review;
 pub mod session;

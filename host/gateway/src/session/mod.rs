@@ -23,6 +23,7 @@ pub use sessions::{SessionView, Sessions};
 pub use token::Token;
 
 pub(crate) use policy::{Refusal, refusals};
+pub(crate) use token::random_text;
 
 use proofport_broker::Caller;
 
