@@ -42,6 +42,12 @@ impl Reviewed {
         &self.review
     }
 
+    /// The module itself.
+    #[must_use]
+    pub fn module(&self) -> &[u8] {
+        &self.module
+    }
+
     /// What it declares.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {

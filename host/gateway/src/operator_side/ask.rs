@@ -6,6 +6,7 @@ use crate::session::Sessions;
 use proofport_broker::Caller;
 use proofport_core::event::Event;
 use proofport_core::id::RequestId;
+use proofport_journal::JournalError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::{Arc, OnceLock};
@@ -45,6 +46,14 @@ impl Desk {
     #[must_use]
     pub fn embedded(host: Host) -> Self {
         Self { host: Arc::new(host), serving: false, sessions: OnceLock::new() }
+    }
+
+    /// Writes what rides along and lets go of the home.
+    ///
+    /// # Errors
+    /// When the journal can't be written.
+    pub fn close(self) -> Result<(), JournalError> {
+        self.host.broker().journal().clone().close()
     }
 
     /// The open home.
