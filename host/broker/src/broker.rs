@@ -219,6 +219,12 @@ impl Broker {
         &self.inner.journal
     }
 
+    /// Now, and never before anything that is on record: the one clock of this host.
+    #[must_use]
+    pub fn now(&self) -> UnixMillis {
+        self.inner.now()
+    }
+
     /// Whether nothing may begin: the vault is locked, or an operator's mark is set.
     #[must_use]
     pub fn is_locked(&self) -> bool {

@@ -5,6 +5,7 @@ use proofport_core::attestation::{AttestedOutcome, AttestedReason};
 use proofport_core::batch::Which;
 use proofport_core::contract::InjectionMode;
 use proofport_core::id::{Name, OperationName, RequestId};
+use proofport_core::session::SessionId;
 use proofport_gateway::Destination;
 use std::path::PathBuf;
 
@@ -57,6 +58,14 @@ Examples:
 
 The value is read from standard input, never from the command line; one newline at its end is left out.
 It is not shown again.";
+
+const TOKEN_HELP: &str = "\
+Examples:
+  proofport session token mailer > mailer.token
+  curl -H \"Authorization: Bearer $(cat mailer.token)\" http://127.0.0.1:7433/v1/operations
+
+An agent has one token at a time. It is good until `proofport session end`, over restarts too. What is kept is \
+its digest, so that nobody can show it again.";
 
 const RETRY_HELP: &str = "\
 An unknown call is sent once more with its own bytes, key and credential, where its contract makes a second
@@ -152,6 +161,11 @@ pub(crate) enum InHome {
     /// Send an unknown call's effect, or those children of a batch that may be, once more, for operators
     #[command(after_help = RETRY_HELP)]
     Retry(Act),
+    /// Give up a call: nothing of its effect leaves if it has not left yet
+    Cancel(Act),
+    /// Say which agents may call, for operators
+    #[command(subcommand)]
+    Session(Session),
     /// List the calls whose outcome is unknown and what can be done about each, for operators
     Unknowns,
     /// Settle an unknown call by your own word, for operators
@@ -217,6 +231,36 @@ pub(crate) struct SecretName {
     /// The secret's name
     #[arg(value_parser = Name::parse)]
     pub(crate) name: Name,
+}
+
+/// `session`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Session {
+    /// List the agents that wait for your word, and those of which it was given
+    List,
+    /// Let a waiting agent's process call, until it ends or becomes another program
+    Allow(Ses),
+    /// End a session for good, or refuse one that waits
+    End(Ses),
+    /// Make the token that lets an agent in over HTTP, and show it this once
+    #[command(after_help = TOKEN_HELP)]
+    Token(Token),
+}
+
+/// A command on one session.
+#[derive(Debug, Args)]
+pub(crate) struct Ses {
+    /// The session's id, ses_…
+    #[arg(value_name = "SES", value_parser = SessionId::parse)]
+    pub(crate) id: SessionId,
+}
+
+/// `session token`.
+#[derive(Debug, Args)]
+pub(crate) struct Token {
+    /// The agent's name: lower-case letters, digits, `-` and `_`
+    #[arg(value_parser = Name::parse)]
+    pub(crate) agent: Name,
 }
 
 /// `connector`.

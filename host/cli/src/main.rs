@@ -7,6 +7,7 @@ mod demo;
 mod exit;
 mod harden;
 mod logs;
+mod operator;
 mod output;
 mod passphrase;
 mod render;

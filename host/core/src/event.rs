@@ -17,6 +17,7 @@ use crate::evidence::{Evidence, PeerIdentity, SetupAttempt};
 use crate::id::{IdempotencyKey, Name};
 use crate::job::Following;
 use crate::origin::Origin;
+use crate::session::SessionFacts;
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
@@ -190,6 +191,9 @@ pub enum HostEvent {
     SessionDecided {
         /// Whether it may call.
         allowed: bool,
+        /// Which, and who it is; none in records of a host that knew no sessions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<Box<SessionFacts>>,
     },
     /// The vault was locked or unlocked.
     VaultStateChanged {

@@ -41,6 +41,7 @@ pub mod proxy_status;
 pub mod retry;
 pub mod row;
 pub mod secret;
+pub mod session;
 pub mod ssh;
 pub mod state;
 pub mod time;

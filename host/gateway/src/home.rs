@@ -14,6 +14,7 @@ const JOURNAL: &str = "journal.redb";
 const CONFIG: &str = "proofport.toml";
 const CONNECTORS: &str = "connectors";
 const CACHE: &str = "cache";
+const OPERATOR_SOCKET: &str = "operator.sock";
 
 /// The lock beside the journal, and the new file of a rewrite that did not end.
 const JOURNAL_LOCK: &str = "journal.redb.lock";
@@ -115,6 +116,12 @@ impl Home {
     #[must_use]
     pub fn cache(&self) -> PathBuf {
         self.path.join(CACHE)
+    }
+
+    /// The socket on which a running host serves operators.
+    #[must_use]
+    pub fn operator_socket(&self) -> PathBuf {
+        self.path.join(OPERATOR_SOCKET)
     }
 
     fn refuse_foreign_contents(&self) -> Result<(), HomeError> {

@@ -9,8 +9,10 @@ mod content;
 pub mod home;
 pub mod host;
 pub mod operator;
+pub mod operator_side;
 pub mod registry;
 pub mod review;
+pub mod session;
 mod unknown;
 
 // What is handed in and given back, from the crates below: the program depends on this crate alone.

@@ -103,7 +103,7 @@ pub struct Committed {
 }
 
 /// An event as it was recorded.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
     /// Its sequence number, unique in the journal.
     pub seq: u64,

@@ -7,7 +7,9 @@ mod connector;
 mod content;
 mod init;
 mod record;
+mod result;
 mod secret;
+mod session;
 mod unknowns;
 mod vault;
 
@@ -16,14 +18,14 @@ use crate::output::Output;
 use crate::passphrase::Passphrases;
 use proofport_core::id::RequestId;
 use proofport_gateway::home::Home;
-use proofport_gateway::host::{Connections, Host, HostError, OpenOptions};
+use proofport_gateway::host::HostError;
 use std::path::PathBuf;
 
 /// What every command works with.
 pub(crate) struct App {
     home: Option<PathBuf>,
-    passphrases: Passphrases,
-    out: Output,
+    pub(crate) passphrases: Passphrases,
+    pub(crate) out: Output,
 }
 
 /// Nothing was ever taken on under this id. For operators; callers get an envelope.
@@ -51,15 +53,12 @@ impl App {
         .ok_or_else(|| anyhow::anyhow!("there is no home directory: name one with --home or PROOFPORT_HOME"))
     }
 
-    fn home(&self) -> anyhow::Result<Home> {
+    /// The home.
+    ///
+    /// # Errors
+    /// When there is none, or it is not private.
+    pub(crate) fn home(&self) -> anyhow::Result<Home> {
         Ok(Home::at(self.home_path()?).map_err(HostError::Home)?)
-    }
-
-    /// The home, opened with the passphrase that proves the operator.
-    async fn open(&self, connections: Connections) -> anyhow::Result<Host> {
-        let home = self.home()?;
-        let passphrase = self.passphrases.required()?;
-        Ok(Host::open(home, &passphrase, OpenOptions::program(connections)).await?)
     }
 }
 
@@ -82,11 +81,13 @@ pub(crate) async fn run(app: &App, command: InHome) -> anyhow::Result<u8> {
         InHome::Connector(command) => connector::run(app, &command).await,
         InHome::Connection(command) => connection::run(app, &command).await,
         InHome::Call(args) => call::call(app, args).await,
-        InHome::Result(args) => call::result(app, args).await,
+        InHome::Result(args) => result::run(app, args).await,
         InHome::Reconcile(act) => call::reconcile(app, act.id).await,
         InHome::Wait(act) => call::wait(app, act.id).await,
         InHome::Follow(act) => call::follow(app, act.id).await,
         InHome::Retry(act) => call::retry(app, act.id).await,
+        InHome::Cancel(act) => call::cancel(app, act.id).await,
+        InHome::Session(command) => session::run(app, &command).await,
         InHome::Unknowns => unknowns::run(app).await,
         InHome::Attest(args) => attest::run(app, args).await,
         InHome::Inspect(act) => record::inspect(app, act.id).await,

@@ -7,6 +7,7 @@ mod evidence;
 pub(crate) mod inspect;
 pub(crate) mod lines;
 pub(crate) mod review;
+pub(crate) mod sessions;
 pub(crate) mod time;
 pub(crate) mod timeline;
 pub(crate) mod unknowns;

@@ -119,7 +119,10 @@ fn details(event: &Event) -> String {
 
 fn of_host(event: &HostEvent) -> String {
     match event {
-        HostEvent::SessionDecided { allowed } => word(*allowed, "allowed", "refused"),
+        HostEvent::SessionDecided { allowed, session } => {
+            let id = session.as_ref().map(|session| format!("{} ", session.id)).unwrap_or_default();
+            format!("{id}{}", word(*allowed, "allowed", "ended"))
+        }
         HostEvent::VaultStateChanged { locked } => word(*locked, "locked", "unlocked"),
         HostEvent::UnlockFailed | HostEvent::OperatorRefused => String::new(),
         HostEvent::SecretChanged { name, version } => match version {

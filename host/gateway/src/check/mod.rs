@@ -7,6 +7,7 @@ mod approvals;
 mod credentials;
 mod retries;
 mod schema;
+mod sessions;
 mod ssh;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ pub fn check(config: &Config, registry: &Registry, vault: Option<&Vault>) -> Vec
     for connection in config.connections.values() {
         judge(&mut findings, connection, registry, secrets.as_deref());
     }
+    sessions::judge(&mut findings, config);
     findings.problems.sort();
     findings.problems
 }

@@ -16,6 +16,7 @@ mod problem;
 mod proxy;
 mod reader;
 mod retries;
+mod sessions;
 mod settings;
 mod ssh;
 mod store;
@@ -30,6 +31,7 @@ pub use host_keys::{HostKeyConfig, HostKeyError};
 pub use limits::Limits;
 pub use problem::{At, Place, Problem};
 pub use proxy::{ProxyConfig, ProxyCredential, Resolve};
+pub use sessions::SessionsConfig;
 pub use settings::Settings;
 pub use ssh::{JumpConfig, SshConfig};
 pub use store::Store;
@@ -59,6 +61,8 @@ pub struct Config {
     pub connections: BTreeMap<Name, ConnectionConfig>,
     /// How much the home may hold.
     pub store: Store,
+    /// Which agents are let in without an operator's word.
+    pub sessions: SessionsConfig,
     /// SHA-256 of the file's bytes.
     pub digest: Digest,
 }
@@ -113,9 +117,11 @@ impl Config {
             reader.syntax(error);
         }
         let top = Section { path: String::new(), place: Place { line: 1, column: 1 }, table: root.get_ref() };
-        reader.only(&top, &["connections", "store"]);
+        reader.only(&top, &["connections", "sessions", "store"]);
         let store = reader.field(&top, "store").and_then(|field| reader.section(&field));
         let store = store.map(|section| store::read(&mut reader, &section)).unwrap_or_default();
+        let sessions = reader.field(&top, "sessions").and_then(|field| reader.section(&field));
+        let sessions = sessions.map(|section| sessions::read(&mut reader, &section)).unwrap_or_default();
         let folder = file.parent().unwrap_or(Path::new(""));
         let mut connections = BTreeMap::new();
         let declared = reader.field(&top, "connections").and_then(|field| reader.section(&field));
@@ -128,7 +134,7 @@ impl Config {
         let problems = reader.into_problems();
         if problems.is_empty() {
             let digest = Digest::of_bytes(text.as_bytes());
-            Ok(Self { file: file.to_owned(), connections, store, digest })
+            Ok(Self { file: file.to_owned(), connections, store, sessions, digest })
         } else {
             Err(problems)
         }

@@ -160,7 +160,9 @@ pub(crate) fn of_kind(kind: EventKind, state: &State) -> Vec<(&'static str, Even
             };
             vec![("answer", attached(Source::RemoteResponse)), ("query", attached(Source::RemoteQuery))]
         }
-        EventKind::SessionDecided => plain(Event::Host(HostEvent::SessionDecided { allowed: true })),
+        EventKind::SessionDecided => {
+            plain(Event::Host(HostEvent::SessionDecided { allowed: true, session: None }))
+        }
         EventKind::VaultStateChanged => plain(Event::Host(HostEvent::VaultStateChanged { locked: true })),
         EventKind::UnlockFailed => plain(Event::Host(HostEvent::UnlockFailed)),
         EventKind::OperatorRefused => plain(Event::Host(HostEvent::OperatorRefused)),
