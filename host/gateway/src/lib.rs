@@ -11,6 +11,7 @@ pub mod host;
 pub mod operator;
 pub mod registry;
 pub mod review;
+pub mod serve;
 pub mod session;
 mod unknown;
 
