@@ -26,6 +26,18 @@ Start here:
 The passphrase is taken from --passphrase-file, else from PROOFPORT_PASSPHRASE, else it is asked for.
 PROOFPORT_LOG=debug writes more of this program's log to standard error; failures are there anyway.";
 
+const SERVE_HELP: &str = "\
+It listens at agent.sock in the home, and for HTTP where `[serve]` in proofport.toml says so. An agent is let
+in by an operator's word or by a token. The passphrase is needed once, at the start.
+
+SIGTERM or Ctrl-C: nothing new is taken on, what is under way is waited for, at the latest until its deadline,
+and its answers go out. A second one leaves at once: what was under way is then unknown, and on record.
+
+With --json one line on standard output says where it listens, once it does.
+
+Exit status: 0 stopped, 1 it could not serve, 2 a mistake in proofport.toml, 12 left while something was
+under way.";
+
 const CALL_HELP: &str = "\
 Examples:
   proofport call shop.create_charge --input '{\"amount\": 1000, \"currency\": \"eur\"}'
@@ -124,6 +136,9 @@ pub(crate) enum Command {
 pub(crate) enum InHome {
     /// Make a home: the vault, the host's keys, the journal
     Init(Init),
+    /// Serve agents, and do by itself what is announced, until it is told to stop
+    #[command(after_help = SERVE_HELP)]
+    Serve,
     /// Lock or unlock the vault for every later command, or say how it is
     #[command(subcommand)]
     Vault(Vault),

@@ -8,6 +8,7 @@ mod content;
 mod init;
 mod record;
 mod secret;
+mod serve;
 mod unknowns;
 mod vault;
 
@@ -77,6 +78,7 @@ fn usual_home(data: Option<PathBuf>, user: Option<PathBuf>) -> Option<PathBuf> {
 pub(crate) async fn run(app: &App, command: InHome) -> anyhow::Result<u8> {
     match command {
         InHome::Init(args) => init::run(app, &args).await,
+        InHome::Serve => serve::run(app).await,
         InHome::Vault(command) => vault::run(app, &command).await,
         InHome::Secret(command) => secret::run(app, command).await,
         InHome::Connector(command) => connector::run(app, &command).await,
