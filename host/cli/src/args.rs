@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand};
 use proofport_core::attestation::{AttestedOutcome, AttestedReason};
 use proofport_core::batch::Which;
 use proofport_core::contract::InjectionMode;
+use proofport_core::digest::Digest;
 use proofport_core::id::{Name, OperationName, RequestId};
 use proofport_core::session::SessionId;
 use proofport_gateway::Destination;
@@ -26,6 +27,18 @@ Start here:
 
 The passphrase is taken from --passphrase-file, else from PROOFPORT_PASSPHRASE, else it is asked for.
 PROOFPORT_LOG=debug writes more of this program's log to standard error; failures are there anyway.";
+
+const SERVE_HELP: &str = "\
+It listens at agent.sock in the home, and for HTTP where `[serve]` in proofport.toml says so. An agent is let
+in by an operator's word or by a token. The passphrase is needed once, at the start.
+
+SIGTERM or Ctrl-C: nothing new is taken on, what is under way is waited for, at the latest until its deadline,
+and its answers go out. A second one leaves at once: what was under way is then unknown, and on record.
+
+With --json one line on standard output says where it listens, once it does.
+
+Exit status: 0 stopped, 1 it could not serve, 2 a mistake in proofport.toml, 12 left while something was
+under way.";
 
 const CALL_HELP: &str = "\
 Examples:
@@ -66,6 +79,16 @@ Examples:
 
 An agent has one token at a time. It is good until `proofport session end`, over restarts too. What is kept is \
 its digest, so that nobody can show it again.";
+
+const APPROVE_HELP: &str = "\
+Examples:
+  proofport approvals
+  proofport approve ACT
+  proofport approve ACT --minutes 30
+
+What is shown is what is sent: the word is about the request's fingerprint, and what has changed since (its
+connector, its targets, its credential's version) is not sent. It is recorded and answered at once, and the
+work goes on after. Without --once, --session or --minutes it reaches as far as the operation's policy says.";
 
 const RETRY_HELP: &str = "\
 An unknown call is sent once more with its own bytes, key and credential, where its contract makes a second
@@ -133,6 +156,9 @@ pub(crate) enum Command {
 pub(crate) enum InHome {
     /// Make a home: the vault, the host's keys, the journal
     Init(Init),
+    /// Serve agents, and do by itself what is announced, until it is told to stop
+    #[command(after_help = SERVE_HELP)]
+    Serve,
     /// Lock or unlock the vault for every later command, or say how it is
     #[command(subcommand)]
     Vault(Vault),
@@ -166,6 +192,13 @@ pub(crate) enum InHome {
     /// Say which agents may call, for operators
     #[command(subcommand)]
     Session(Session),
+    /// List what agents wait for, for operators
+    Approvals,
+    /// Show what an agent waits for, ask, and approve exactly that, for operators
+    #[command(after_help = APPROVE_HELP)]
+    Approve(Approve),
+    /// Deny what an agent waits for: it does not run, for operators
+    Deny(Act),
     /// List the calls whose outcome is unknown and what can be done about each, for operators
     Unknowns,
     /// Settle an unknown call by your own word, for operators
@@ -272,6 +305,8 @@ pub(crate) enum Connector {
     Install(Install),
     /// List the approved modules
     List,
+    /// Take a module's approval back: its calls stop at their next boundary
+    Revoke(ModuleDigest),
 }
 
 /// A module's file.
@@ -279,6 +314,14 @@ pub(crate) enum Connector {
 pub(crate) struct ModuleFile {
     /// The connector: a WebAssembly component
     pub(crate) file: PathBuf,
+}
+
+/// A command on an approved module.
+#[derive(Debug, Args)]
+pub(crate) struct ModuleDigest {
+    /// The module's digest, `sha256:…`
+    #[arg(value_name = "DIGEST", value_parser = Digest::parse)]
+    pub(crate) digest: Digest,
 }
 
 /// `connector install`.
@@ -328,6 +371,25 @@ pub(crate) struct Act {
     /// The invocation's id, act_…
     #[arg(value_name = "ACT", value_parser = RequestId::parse)]
     pub(crate) id: RequestId,
+}
+
+/// `approve`.
+#[derive(Debug, Args)]
+pub(crate) struct Approve {
+    #[command(flatten)]
+    pub(crate) act: Act,
+    /// This request alone
+    #[arg(long, conflicts_with_all = ["session", "minutes"])]
+    pub(crate) once: bool,
+    /// Also every later call of the same session at the same operation, as long as the session lives
+    #[arg(long, conflicts_with = "minutes")]
+    pub(crate) session: bool,
+    /// The same for so many minutes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_080))]
+    pub(crate) minutes: Option<u32>,
+    /// Approve without asking, for whoever looked at it before
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 /// `attest`.

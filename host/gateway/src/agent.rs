@@ -41,6 +41,12 @@ impl Agent {
         &self.caller
     }
 
+    /// The answer where nothing is taken on.
+    #[must_use]
+    pub fn refuse(&self, code: Code) -> Delivery {
+        self.host.broker().refuse(code, None)
+    }
+
     /// What may be called, by name.
     ///
     /// # Errors

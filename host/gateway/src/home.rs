@@ -16,6 +16,9 @@ const CONNECTORS: &str = "connectors";
 const CACHE: &str = "cache";
 const OPERATOR_SOCKET: &str = "operator.sock";
 
+/// The socket on which agents reach a host that serves, unless another place is configured.
+const AGENT_SOCKET: &str = "agent.sock";
+
 /// The lock beside the journal, and the new file of a rewrite that did not end.
 const JOURNAL_LOCK: &str = "journal.redb.lock";
 const JOURNAL_NEW: &str = "journal.redb.new";
@@ -25,7 +28,7 @@ const RESULTS: &str = "results";
 
 /// What may lie in a directory that is made a home: leavings of an interrupted `init`, and a
 /// configuration or certificates written before it.
-const OURS: [&str; 10] = [
+const OURS: [&str; 11] = [
     VAULT,
     VAULT_LOCK,
     JOURNAL,
@@ -36,6 +39,7 @@ const OURS: [&str; 10] = [
     CONFIG,
     CONNECTORS,
     CACHE,
+    AGENT_SOCKET,
 ];
 
 /// An existing home directory that was found to be private.
@@ -122,6 +126,12 @@ impl Home {
     #[must_use]
     pub fn operator_socket(&self) -> PathBuf {
         self.path.join(OPERATOR_SOCKET)
+    }
+
+    /// The socket on which agents reach a host that serves, unless another place is configured.
+    #[must_use]
+    pub fn agent_socket(&self) -> PathBuf {
+        self.path.join(AGENT_SOCKET)
     }
 
     fn refuse_foreign_contents(&self) -> Result<(), HomeError> {

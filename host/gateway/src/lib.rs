@@ -8,14 +8,18 @@ pub mod config;
 mod content;
 pub mod home;
 pub mod host;
+pub mod metrics;
+mod notify;
 pub mod operator;
 pub mod operator_side;
 pub mod registry;
 pub mod review;
+pub mod serve;
 pub mod session;
 mod unknown;
 
 // What is handed in and given back, from the crates below: the program depends on this crate alone.
+pub use notify::notify;
 pub use proofport_broker::{
     AttestError, Authority, CallRequest, Caller, Card, Clock, DecideError, Delivery, FollowError, Reach,
     ReadError, ReconcileError, RetryBatchError, RetryError, SystemClock,

@@ -7,6 +7,7 @@ use crate::host::{Connections, Host, HostError, OpenOptions};
 use crate::registry::{Approved, Registry, RegistryError};
 use crate::review::Review;
 use proofport_broker::{Clock as _, SystemClock};
+use proofport_core::digest::Digest;
 use proofport_core::event::HostEvent;
 use proofport_core::id::Name;
 use proofport_core::manifest::Manifest;
@@ -102,6 +103,22 @@ impl Host {
         self.registry()?.approve(&reviewed.module, manifest, SystemClock.now())?;
         self.record(HostEvent::ConnectorDecided { digest, approved: true }).await?;
         Ok(())
+    }
+
+    /// Takes a connector's approval back, durably and for what runs here: its calls stop at their next boundary,
+    /// and what was dispatched goes on to its end.
+    ///
+    /// # Errors
+    /// When it is not approved, or that can't be stored or recorded.
+    pub async fn revoke_connector(&self, digest: &Digest) -> Result<Approved, HostError> {
+        let revoked = self.registry()?.revoke(digest)?;
+        let stopped = self.broker().revoke_connector(digest).await;
+        self.record(HostEvent::ConnectorDecided { digest: *digest, approved: false }).await?;
+        if let Err(error) = stopped {
+            // It can't begin any more; a question about it lapses by itself.
+            tracing::error!(%error, "questions about a revoked connector could not be ended");
+        }
+        Ok(revoked)
     }
 
     /// The approved connectors.

@@ -10,7 +10,7 @@ use proofport_core::digest::Digest;
 use proofport_core::id::Name;
 use proofport_gateway::host::Connections;
 use proofport_gateway::operator::{Reviewed, review};
-use proofport_gateway::operator_side::{Base64, Connectors, InstallConnector};
+use proofport_gateway::operator_side::{Base64, Connectors, InstallConnector, RevokeConnector};
 use proofport_gateway::registry::Approved;
 use proofport_gateway::review::Review;
 use serde::Serialize;
@@ -47,6 +47,7 @@ pub(super) async fn run(app: &App, command: &Command) -> anyhow::Result<u8> {
         Command::Inspect(file) => inspect(app, file).await,
         Command::Install(args) => install(app, args).await,
         Command::List => list(app).await,
+        Command::Revoke(args) => revoke(app, args.digest).await,
     }
 }
 
@@ -104,6 +105,19 @@ async fn list(app: &App) -> anyhow::Result<u8> {
             let _ = writeln!(text, "  approved    {approved_at}\n  operations  {}", operations.join(", "));
         }
         text
+    })?;
+    Ok(exit::OK)
+}
+
+async fn revoke(app: &App, digest: Digest) -> anyhow::Result<u8> {
+    let operator = app.operator(Connections::None).await?;
+    let revoked = operator.ask(RevokeConnector { digest }).await;
+    operator.close()?;
+    let revoked = revoked?;
+    app.out.answer(&Entry::of(&revoked), || {
+        let (name, version) =
+            (&revoked.manifest.name, crate::render::visible::text(&revoked.manifest.version));
+        format!("{name} {version} may not run any more; what it had dispatched goes on to its end.\n")
     })?;
     Ok(exit::OK)
 }

@@ -1,5 +1,6 @@
 //! One file per group of commands.
 
+mod approvals;
 mod attest;
 mod call;
 mod connection;
@@ -9,6 +10,7 @@ mod init;
 mod record;
 mod result;
 mod secret;
+mod serve;
 mod session;
 mod unknowns;
 mod vault;
@@ -76,6 +78,7 @@ fn usual_home(data: Option<PathBuf>, user: Option<PathBuf>) -> Option<PathBuf> {
 pub(crate) async fn run(app: &App, command: InHome) -> anyhow::Result<u8> {
     match command {
         InHome::Init(args) => init::run(app, &args).await,
+        InHome::Serve => serve::run(app).await,
         InHome::Vault(command) => vault::run(app, &command).await,
         InHome::Secret(command) => secret::run(app, command).await,
         InHome::Connector(command) => connector::run(app, &command).await,
@@ -88,6 +91,9 @@ pub(crate) async fn run(app: &App, command: InHome) -> anyhow::Result<u8> {
         InHome::Retry(act) => call::retry(app, act.id).await,
         InHome::Cancel(act) => call::cancel(app, act.id).await,
         InHome::Session(command) => session::run(app, &command).await,
+        InHome::Approvals => approvals::list(app).await,
+        InHome::Approve(args) => approvals::approve(app, args).await,
+        InHome::Deny(act) => approvals::deny(app, act.id).await,
         InHome::Unknowns => unknowns::run(app).await,
         InHome::Attest(args) => attest::run(app, args).await,
         InHome::Inspect(act) => record::inspect(app, act.id).await,

@@ -53,6 +53,30 @@ pub(crate) fn text(sessions: &[SessionView]) -> String {
     lines.done()
 }
 
+/// Who asks, within another text.
+pub(crate) fn asking(lines: &mut Lines, session: &SessionView) {
+    let (_, word) = word(session.standing);
+    match &session.who {
+        Who::Token(TokenFacts { agent, token: _ }) => {
+            lines.line("asked by", format_args!("{agent}, by its token; {} {word}", session.id));
+        }
+        Who::Process(ProcessFacts { key, path, parent }) => {
+            lines.line(
+                "asked by",
+                format_args!(
+                    "process {} of user {}, {}; {} {word}",
+                    key.pid,
+                    key.uid,
+                    visible::text(path),
+                    session.id
+                ),
+            );
+            lines.line("program", key.executable);
+            lines.some("started by", parent.as_ref().map(started_by));
+        }
+    }
+}
+
 /// One session after a decision.
 pub(crate) fn one(session: &SessionView) -> String {
     let mut lines = Lines::default();

@@ -12,10 +12,12 @@ mod fresh;
 mod host_keys;
 mod limits;
 mod list;
+mod notify;
 mod problem;
 mod proxy;
 mod reader;
 mod retries;
+mod serve;
 mod sessions;
 mod settings;
 mod ssh;
@@ -31,6 +33,7 @@ pub use host_keys::{HostKeyConfig, HostKeyError};
 pub use limits::Limits;
 pub use problem::{At, Place, Problem};
 pub use proxy::{ProxyConfig, ProxyCredential, Resolve};
+pub use serve::ServeConfig;
 pub use sessions::SessionsConfig;
 pub use settings::Settings;
 pub use ssh::{JumpConfig, SshConfig};
@@ -63,6 +66,10 @@ pub struct Config {
     pub store: Store,
     /// Which agents are let in without an operator's word.
     pub sessions: SessionsConfig,
+    /// How the host serves agents.
+    pub serve: ServeConfig,
+    /// What is run when an agent waits for an approval, program first; empty: nothing.
+    pub notify: Vec<String>,
     /// SHA-256 of the file's bytes.
     pub digest: Digest,
 }
@@ -117,12 +124,16 @@ impl Config {
             reader.syntax(error);
         }
         let top = Section { path: String::new(), place: Place { line: 1, column: 1 }, table: root.get_ref() };
-        reader.only(&top, &["connections", "sessions", "store"]);
+        reader.only(&top, &["connections", "notify", "serve", "sessions", "store"]);
+        let notify = reader.field(&top, "notify").and_then(|field| reader.section(&field));
+        let notify = notify.map(|section| notify::read(&mut reader, &section)).unwrap_or_default();
         let store = reader.field(&top, "store").and_then(|field| reader.section(&field));
         let store = store.map(|section| store::read(&mut reader, &section)).unwrap_or_default();
         let sessions = reader.field(&top, "sessions").and_then(|field| reader.section(&field));
         let sessions = sessions.map(|section| sessions::read(&mut reader, &section)).unwrap_or_default();
         let folder = file.parent().unwrap_or(Path::new(""));
+        let serve = reader.field(&top, "serve").and_then(|field| reader.section(&field));
+        let serve = serve.map(|section| serve::read(&mut reader, &section, folder)).unwrap_or_default();
         let mut connections = BTreeMap::new();
         let declared = reader.field(&top, "connections").and_then(|field| reader.section(&field));
         for (name, field) in declared.map(|section| reader.named(&section)).unwrap_or_default() {
@@ -134,7 +145,7 @@ impl Config {
         let problems = reader.into_problems();
         if problems.is_empty() {
             let digest = Digest::of_bytes(text.as_bytes());
-            Ok(Self { file: file.to_owned(), connections, store, sessions, digest })
+            Ok(Self { file: file.to_owned(), connections, store, sessions, serve, notify, digest })
         } else {
             Err(problems)
         }

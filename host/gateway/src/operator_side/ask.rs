@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use crate::host::Host;
 use crate::session::Sessions;
-use proofport_broker::Caller;
+use proofport_broker::{Authority, Caller};
 use proofport_core::event::Event;
 use proofport_core::id::RequestId;
 use proofport_journal::JournalError;
@@ -80,7 +80,11 @@ impl Desk {
     /// Who carries out what an operator asks for: the host's own user, whoever of its operators it is.
     pub(crate) fn operator(&self) -> Caller {
         let user = rustix::process::getuid().as_raw();
-        Caller { principal: format!("operator:{user}"), session: "operator".to_owned() }
+        Caller {
+            principal: format!("operator:{user}"),
+            session: "operator".to_owned(),
+            authority: Authority::Operator,
+        }
     }
 
     /// In whose name a record is read: whoever's it is, an operator may. None where there is no such record.

@@ -15,9 +15,10 @@ mod wire;
 
 pub use answered::Answered;
 pub use ask::{Ask, Desk};
+pub use asks::approvals::{Approvals, Approve, Deny, Waiting};
 pub use asks::calls::{Call, Cancel, Delivered, Fetch, Follow, Reconcile, Retry, Wait};
 pub use asks::connections::{CheckConnections, Checked};
-pub use asks::connectors::{Connectors, InstallConnector};
+pub use asks::connectors::{Connectors, InstallConnector, RevokeConnector};
 pub use asks::content::{Chunk, ContentChunk};
 pub use asks::records::{Attest, Inspect, Inspected, Timed, Timeline, Unknowns};
 pub use asks::secrets::{RemoveSecret, RotateSecret, Secrets, SetSecret, Version};

@@ -1,9 +1,10 @@
 //! The operator socket: HTTP over a Unix socket in the home.
 
 use super::ask::{Ask, Desk};
+use super::asks::approvals::{Approvals, Approve, Deny};
 use super::asks::calls::{Call, Cancel, Delivered, Fetch, Follow, Reconcile, Retry, Wait};
 use super::asks::connections::CheckConnections;
-use super::asks::connectors::{Connectors, InstallConnector};
+use super::asks::connectors::{Connectors, InstallConnector, RevokeConnector};
 use super::asks::content::ContentChunk;
 use super::asks::records::{Attest, Inspect, Timeline, Unknowns};
 use super::asks::secrets::{RemoveSecret, RotateSecret, Secrets, SetSecret};
@@ -164,6 +165,9 @@ fn routes() -> Router<Arc<Side>> {
         .merge(of::<Timeline>())
         .merge(of::<Unknowns>())
         .merge(of::<Attest>())
+        .merge(of::<Approvals>())
+        .merge(of::<Approve>())
+        .merge(of::<Deny>())
         .merge(of::<ListSessions>())
         .merge(of::<AllowSession>())
         .merge(of::<EndSession>())
@@ -176,6 +180,7 @@ fn routes() -> Router<Arc<Side>> {
         .merge(of::<Secrets>())
         .merge(of::<InstallConnector>())
         .merge(of::<Connectors>())
+        .merge(of::<RevokeConnector>())
         .merge(of::<CheckConnections>())
         .fallback(unknown)
 }

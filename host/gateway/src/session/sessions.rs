@@ -9,7 +9,7 @@ use super::token::{NoRandomness, Token, digest};
 use super::{Admission, proc};
 use crate::config::Config;
 use crate::host::Host;
-use proofport_broker::{Broker, Caller};
+use proofport_broker::{Authority, Broker, Caller};
 use proofport_core::digest::Digest;
 use proofport_core::event::{Event, HostEvent};
 use proofport_core::id::Name;
@@ -351,7 +351,8 @@ fn is_gone(key: &ProcessKey, boot: Digest) -> bool {
 fn admission(decided: &Decided) -> Admission {
     let SessionFacts { id, by: _, who } = &decided.facts;
     if decided.allowed {
-        Admission::Admitted(Caller { principal: who.principal(), session: id.to_string() })
+        let (principal, session) = (who.principal(), id.to_string());
+        Admission::Admitted(Caller { principal, session, authority: Authority::Agent })
     } else {
         Admission::Ended
     }

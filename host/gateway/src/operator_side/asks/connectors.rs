@@ -22,6 +22,22 @@ pub struct InstallConnector {
 #[derive(Serialize, Deserialize)]
 pub struct Connectors {}
 
+/// Takes a module's approval back: no call through it begins, or is dispatched, from here on.
+#[derive(Serialize, Deserialize)]
+pub struct RevokeConnector {
+    /// The module's digest.
+    pub digest: Digest,
+}
+
+impl Ask for RevokeConnector {
+    const PATH: &'static str = "/v1/connectors/revoke";
+    type Answer = Approved;
+
+    async fn carry_out(self, desk: &Desk) -> Result<Approved, Failure> {
+        Ok(desk.host().revoke_connector(&self.digest).await?)
+    }
+}
+
 impl Ask for InstallConnector {
     const PATH: &'static str = "/v1/connectors/install";
     /// More than the largest module that is taken: that has its own message.

@@ -1,5 +1,6 @@
 //! What operators ask for, one file per subject.
 
+pub(super) mod approvals;
 pub(super) mod calls;
 pub(super) mod connections;
 pub(super) mod connectors;

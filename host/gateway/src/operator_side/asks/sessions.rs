@@ -66,7 +66,11 @@ impl Ask for EndSession {
     type Answer = SessionView;
 
     async fn carry_out(self, desk: &Desk) -> Result<SessionView, Failure> {
-        Ok(desk.sessions()?.end(&self.session).await?)
+        let ended = desk.sessions()?.end(&self.session).await?;
+        // Whatever it has under way stops at its next boundary.
+        let broker = desk.host().broker();
+        broker.end_session(&self.session.to_string()).await.map_err(|error| Failure::internal(&error))?;
+        Ok(ended)
     }
 }
 
