@@ -252,7 +252,7 @@ pub(super) fn decision(detail: &StopDetail) -> String {
 }
 
 /// An operator's word, and how far it reaches.
-fn decided(said: &Word) -> String {
+pub(super) fn decided(said: &Word) -> String {
     let request = short(&said.request);
     match (said.approved, said.by, said.grant) {
         (false, _, _) => format!("denied, request {request}"),
