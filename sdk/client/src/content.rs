@@ -158,5 +158,8 @@ mod tests {
             check(206, &part(range, "7"), 3, None);
         }
         check(206, &part("bytes 3-9/10", "8"), 3, None);
+        // From another byte on, and true of itself.
+        check(206, &part("bytes 2-9/10", "8"), 3, None);
+        check(206, &part("bytes 4-9/10", "6"), 3, None);
     }
 }

@@ -243,3 +243,15 @@ async fn each_thing_that_can_be_asked_is_one_request() {
         ]
     );
 }
+
+#[tokio::test]
+async fn a_wait_lasts_as_long_as_it_was_asked_for() {
+    let id = RequestId::parse(ID).unwrap();
+    let host = Host::unix(vec![said(PENDING), said(GOING), done()]);
+    host.client.wait(&id, LONG).await.unwrap();
+    assert_eq!(host.got().len(), 3);
+    // What is nobody's move is not waited for.
+    let host = Host::unix(vec![said(UNKNOWN)]);
+    host.client.wait(&id, LONG).await.unwrap_err();
+    assert_eq!(host.got().len(), 1);
+}
