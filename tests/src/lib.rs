@@ -23,6 +23,7 @@ pub mod program;
 pub mod python;
 pub mod read_then_die;
 pub mod rig;
+pub mod serving;
 pub mod squid;
 pub mod ssh_peer;
 pub mod sshd;

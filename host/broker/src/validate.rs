@@ -31,6 +31,9 @@ impl Run {
         let Some(connection) = self.scratch.connection.clone() else {
             return refuse::refused(Code::UnsupportedAction, StopDetail::UnknownConnection);
         };
+        if let Some(refused) = self.refuse_revoked(&connection) {
+            return refused;
+        }
         let name = self.state.accepted.operation.operation.clone();
         let Some((operation, validators)) =
             connection.manifest.operation(&name).zip(connection.validators(&name))

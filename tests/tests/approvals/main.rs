@@ -66,6 +66,7 @@ impl Desk {
         let peer = Peer::http(Scripts { each: Vec::new().into(), default });
         let mut wanted = Wanted::new(guest, peer.origin(), if guest == "promises" { "key" } else { "" });
         wanted.more = more.to_owned();
+        wanted.asks = true;
         let mut rig = Rig::new(&wanted.limits("setup_attempts = 1\nidle_seconds = 0")).await;
         let clock = Still::new();
         rig.clock = Arc::<Still>::clone(&clock);
