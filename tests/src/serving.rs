@@ -62,6 +62,12 @@ impl Serving {
         Self { child, home: home.to_owned(), http }
     }
 
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Where it listens for HTTP.
     #[must_use]
     pub const fn http(&self) -> SocketAddr {
