@@ -412,6 +412,12 @@ impl Envelope {
         self.phase
     }
 
+    /// Whether the caller may make the same call again after a delay.
+    #[must_use]
+    pub const fn retryable(&self) -> bool {
+        self.retryable
+    }
+
     /// What automation may do.
     #[must_use]
     pub const fn retry(&self) -> Retry {
