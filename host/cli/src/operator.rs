@@ -123,28 +123,18 @@ impl App {
     /// # Errors
     /// When there is no passphrase or it is wrong, or the home can't be opened.
     pub(crate) async fn operator(&self, connections: Connections) -> anyhow::Result<Operator> {
-        // A home that isn't there is told before a passphrase is asked for.
-        self.home()?;
-        self.operator_with(&self.passphrases.required()?, connections).await
+        match Door::of(&self.home()?).await? {
+            Some(door) => self.login(door, &self.passphrases.required()?).await,
+            None => Ok(Operator::Embedded(Box::new(Desk::embedded(self.open(connections).await?)))),
+        }
     }
 
-    /// The same with a passphrase that was given already.
+    /// The operator at the host that runs.
     ///
     /// # Errors
-    /// When it is wrong, or the home can't be opened.
-    pub(crate) async fn operator_with(
-        &self,
-        passphrase: &Secret,
-        connections: Connections,
-    ) -> anyhow::Result<Operator> {
-        let home = self.home()?;
-        match Door::of(&home).await? {
-            Some(door) => Ok(Operator::Running(door.login(passphrase).await.map_err(plain)?)),
-            None => {
-                let host = Host::open(home, passphrase, OpenOptions::program(connections)).await?;
-                Ok(Operator::Embedded(Box::new(Desk::embedded(host))))
-            }
-        }
+    /// When the passphrase is wrong, or the host is gone.
+    pub(crate) async fn login(&self, door: Door, passphrase: &Secret) -> anyhow::Result<Operator> {
+        Ok(Operator::Running(door.login(passphrase).await.map_err(plain)?))
     }
 
     /// The home and the passphrase; none where the vault stays locked, and the reason was told.

@@ -17,7 +17,7 @@ pub(super) async fn run(app: &App, args: Attest) -> anyhow::Result<u8> {
         return refuse(app, Code::VaultLocked, None);
     };
     match operator.ask(Attesting { id, child, outcome, reason }).await {
-        Ok(answered) => Ok(deliver(app, operator, answered).await),
+        Ok(answered) => deliver(app, operator, answered).await,
         Err(error) => failed(app, error),
     }
 }

@@ -5,11 +5,11 @@ use super::App;
 use crate::args::Call;
 use crate::exit::{self, Usage};
 use crate::operator::{Latch, Operator};
-use crate::render::{envelope, visible};
+use crate::render::published::Published;
+use crate::render::visible;
 use anyhow::Context as _;
 use proofport_core::code::Code;
 use proofport_core::contract::RetryOwner;
-use proofport_core::envelope::Envelope;
 use proofport_core::event::Event;
 use proofport_core::id::{Name, OperationName, RequestId};
 use proofport_gateway::host::Connections;
@@ -44,14 +44,15 @@ pub(super) async fn call(app: &App, args: Call) -> anyhow::Result<u8> {
         Ok(answered) => answered,
         Err(error) => return failed(app, error),
     };
+    let envelope = Published::of(&answered)?;
     if operator.embedded().is_some()
-        && answered.envelope.retry_owner() == RetryOwner::Host
-        && let Some(id) = answered.envelope.request_id()
+        && envelope.retry_owner() == RetryOwner::Host
+        && let Some(id) = envelope.request_id()
     {
         let first = "What the host does next is announced, and no host runs here:";
         app.out.remark(&format!("{first} `proofport wait {id}` carries it out."));
     }
-    Ok(deliver(app, operator, answered).await)
+    deliver(app, operator, answered).await
 }
 
 /// Waits for the end of a call; none if the person at the terminal insists on leaving. Of an embedded host
@@ -132,7 +133,7 @@ async fn about<A: Ask<Answer = Answered>>(app: &App, id: RequestId, ask: A) -> a
     };
     let Some(answered) = finished(app, &operator, operator.ask(ask)).await? else { return Ok(LEFT) };
     match answered {
-        Ok(answered) => Ok(deliver(app, operator, answered).await),
+        Ok(answered) => deliver(app, operator, answered).await,
         Err(error) => failed(app, error),
     }
 }
@@ -175,7 +176,7 @@ pub(super) async fn wait(app: &App, id: RequestId) -> anyhow::Result<u8> {
         }
     };
     match answered {
-        Ok(answered) => Ok(deliver(app, operator, answered).await),
+        Ok(answered) => deliver(app, operator, answered).await,
         Err(error) => failed(app, error),
     }
 }
@@ -184,7 +185,7 @@ pub(super) async fn wait(app: &App, id: RequestId) -> anyhow::Result<u8> {
 async fn settled(operator: &Operator, id: RequestId) -> anyhow::Result<Answered> {
     loop {
         let answered = operator.ask(Wait { id }).await?;
-        let envelope = &answered.envelope;
+        let envelope = Published::of(&answered)?;
         let moves = envelope.retry_owner() == RetryOwner::Host
             || matches!(envelope.code(), Some(Code::InProgress | Code::ApprovalPending));
         if operator.embedded().is_some() || !moves {
@@ -220,16 +221,16 @@ pub(super) fn failed(app: &App, error: anyhow::Error) -> anyhow::Result<u8> {
 
 /// Prints the answer, and only then marks it as delivered. If it can't be printed, nothing is done
 /// again: it is settled, stored, and to be fetched by its id.
-pub(super) async fn deliver(app: &App, operator: Operator, answered: Answered) -> u8 {
-    let Answered { envelope, remarks, own } = answered;
-    for remark in remarks {
-        app.out.remark(&visible::text(&remark));
+pub(super) async fn deliver(app: &App, operator: Operator, answered: Answered) -> anyhow::Result<u8> {
+    let envelope = Published::of(&answered)?;
+    for remark in &answered.remarks {
+        app.out.remark(&visible::text(remark));
     }
-    let status = envelope.exit_status_of_program();
+    let status = envelope.exit_status();
     let id = envelope.request_id();
-    let status = match (app.out.answer(&envelope, || envelope::text(&envelope)), id) {
+    let status = match (app.out.published(&envelope), id) {
         (Ok(()), Some(id)) => {
-            if own {
+            if answered.own {
                 // Only the mark of the delivery can be lost here.
                 if let Err(error) = operator.ask(Delivered { id }).await {
                     app.out.remark(&error.to_string());
@@ -250,14 +251,14 @@ pub(super) async fn deliver(app: &App, operator: Operator, answered: Answered) -
         // Only the mark of the delivery can be lost here.
         app.out.remark(&error.to_string());
     }
-    status
+    Ok(status)
 }
 
 /// The answer where nothing was taken on.
 pub(super) fn refuse(app: &App, code: Code, operation: Option<OperationName>) -> anyhow::Result<u8> {
-    let refusal = Envelope::refusal(code, operation);
-    app.out.answer(&refusal, || envelope::text(&refusal))?;
-    Ok(refusal.exit_status_of_program())
+    let refusal = Published::refusal(code, operation)?;
+    app.out.published(&refusal)?;
+    Ok(refusal.exit_status())
 }
 
 /// The input as it was named: the text itself, a file, or standard input.

@@ -20,7 +20,7 @@ use crate::output::Output;
 use crate::passphrase::Passphrases;
 use proofport_core::id::RequestId;
 use proofport_gateway::home::Home;
-use proofport_gateway::host::HostError;
+use proofport_gateway::host::{Connections, Host, HostError, OpenOptions};
 use std::path::PathBuf;
 
 /// What every command works with.
@@ -61,6 +61,16 @@ impl App {
     /// When there is none, or it is not private.
     pub(crate) fn home(&self) -> anyhow::Result<Home> {
         Ok(Home::at(self.home_path()?).map_err(HostError::Home)?)
+    }
+
+    /// The home, opened by this process with the passphrase that proves the operator.
+    ///
+    /// # Errors
+    /// When there is no passphrase or it is wrong, another process has the home open, or it can't be opened.
+    pub(crate) async fn open(&self, connections: Connections) -> anyhow::Result<Host> {
+        let home = self.home()?;
+        let passphrase = self.passphrases.required()?;
+        Ok(Host::open(home, &passphrase, OpenOptions::program(connections)).await?)
     }
 }
 

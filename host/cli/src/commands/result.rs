@@ -7,10 +7,10 @@ use crate::args::{Act, Answer};
 use crate::exit::{self, Usage};
 use crate::operator::{Latch, Operator};
 use crate::render::envelope;
+use crate::render::published::Published;
 use anyhow::Context as _;
 use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
-use proofport_core::envelope::Envelope;
 use proofport_core::id::RequestId;
 use proofport_gateway::host::Connections;
 use proofport_gateway::operator_side::{Answered, Chunk, ContentChunk, Delivered, Fetch};
@@ -32,7 +32,7 @@ pub(super) async fn run(app: &App, args: Answer) -> anyhow::Result<u8> {
         );
     }
     let refused = || match target {
-        Some(Target::Stream) => Ok(unsaid(app, &Envelope::refusal(Code::VaultLocked, None))),
+        Some(Target::Stream) => Ok(unsaid(app, &Published::refusal(Code::VaultLocked, None)?)),
         Some(Target::File(_)) | None => refuse(app, Code::VaultLocked, None),
     };
     let Some(proved) = app.proved(Latch::Ignored).await? else {
@@ -44,21 +44,21 @@ pub(super) async fn run(app: &App, args: Answer) -> anyhow::Result<u8> {
     let answered = operator.ask(Fetch { id }).await?;
     match &target {
         Some(target) => fetch(app, operator, answered, target).await,
-        None => Ok(deliver(app, operator, answered).await),
+        None => deliver(app, operator, answered).await,
     }
 }
 
 /// Hands over the stored content and then the answer that it goes with. Where the content goes to
 /// standard output, the answer has no place there and goes unsaid.
 async fn fetch(app: &App, operator: Operator, answered: Answered, target: &Target) -> anyhow::Result<u8> {
-    let envelope = &answered.envelope;
+    let envelope = Published::of(&answered)?;
     let Some((facts, id)) = envelope.content().copied().zip(envelope.request_id()) else {
         if !envelope.ok() {
             // The answer says why there is none.
-            return Ok(match target {
+            return match target {
                 Target::File(_) => deliver(app, operator, answered).await,
-                Target::Stream => unsaid(app, envelope),
-            });
+                Target::Stream => Ok(unsaid(app, &envelope)),
+            };
         }
         operator.close()?;
         return Err(
@@ -84,7 +84,7 @@ async fn fetch(app: &App, operator: Operator, answered: Answered, target: &Targe
     match (moved, target) {
         (Ok(held), Target::File(_)) => {
             app.out.remark(&whole(&facts, target, held));
-            Ok(deliver(app, operator, answered).await)
+            deliver(app, operator, answered).await
         }
         (Ok(held), Target::Stream) => {
             app.out.remark(&whole(&facts, target, held));
@@ -136,9 +136,9 @@ impl Stored<'_> {
 }
 
 /// An answer where standard output is for a content: whoever reads that must not take one for the other.
-fn unsaid(app: &App, envelope: &Envelope) -> u8 {
+fn unsaid(app: &App, envelope: &Published) -> u8 {
     app.out.remark(&envelope::text(envelope));
-    envelope.exit_status_of_program()
+    envelope.exit_status()
 }
 
 /// Without a buffer, so that what is counted was handed over.

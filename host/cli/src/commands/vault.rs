@@ -45,9 +45,13 @@ async fn lock(app: &App) -> anyhow::Result<VaultStanding> {
 }
 
 async fn unlock(app: &App) -> anyhow::Result<VaultStanding> {
-    let passphrase = app.passphrases.required()?;
-    let operator = app.operator_with(&passphrase, Connections::None).await?;
-    let standing = operator.ask(UnlockVault { passphrase: Sent(passphrase) }).await?;
-    operator.close()?;
-    Ok(standing)
+    if let Some(door) = Door::of(&app.home()?).await? {
+        let passphrase = app.passphrases.required()?;
+        let operator = app.login(door, &passphrase).await?;
+        return operator.ask(UnlockVault { passphrase: Sent(passphrase) }).await;
+    }
+    let host = app.open(Connections::None).await?;
+    host.unlock().await?;
+    host.close()?;
+    Ok(VaultStanding { locked: false })
 }

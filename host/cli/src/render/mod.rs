@@ -7,6 +7,7 @@ pub(crate) mod envelope;
 mod evidence;
 pub(crate) mod inspect;
 pub(crate) mod lines;
+pub(crate) mod published;
 pub(crate) mod review;
 pub(crate) mod sessions;
 pub(crate) mod time;

@@ -2,6 +2,7 @@
 //! to the operator beside it.
 
 use super::ask::Desk;
+use super::failure::Failure;
 use proofport_broker::Delivery;
 use proofport_core::code::Code;
 use proofport_core::envelope::Envelope;
@@ -9,10 +10,13 @@ use proofport_core::id::OperationName;
 use serde::{Deserialize, Serialize};
 
 /// The answer to what concerns one invocation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
-    /// The answer.
-    pub envelope: Envelope,
+    /// The envelope in its published form, as JSON text. It stays text: an envelope is made from a record and
+    /// from nothing else.
+    pub envelope: String,
+    /// The exit status of a command that prints it.
+    pub exit_status: u8,
     /// What to tell the operator beside it, each on a line. May hold a remote's words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
@@ -22,17 +26,22 @@ pub struct Answered {
 
 impl Answered {
     /// Nothing was taken on or done.
-    pub(crate) fn refusal(code: Code, operation: Option<OperationName>) -> Self {
-        Self { envelope: Envelope::refusal(code, operation), remarks: Vec::new(), own: false }
+    pub(crate) fn refusal(code: Code, operation: Option<OperationName>) -> Result<Self, Failure> {
+        Self::published(&Envelope::refusal(code, operation), false)
     }
 
     /// What came of it.
-    pub(crate) fn of(desk: &Desk, delivery: &Delivery) -> Self {
-        let envelope = delivery.envelope.clone();
+    pub(crate) fn of(desk: &Desk, delivery: &Delivery) -> Result<Self, Failure> {
+        let envelope = &delivery.envelope;
         // What can't be read is nobody's, and is not marked as delivered.
         let reader = envelope.request_id().and_then(|id| desk.reader(&id).ok().flatten());
-        let own = reader.is_some_and(|reader| reader == desk.operator());
-        Self { envelope, remarks: Vec::new(), own }
+        Self::published(envelope, reader.is_some_and(|reader| reader == desk.operator()))
+    }
+
+    fn published(envelope: &Envelope, own: bool) -> Result<Self, Failure> {
+        let exit_status = envelope.exit_status_of_program();
+        let envelope = serde_json::to_string(envelope).map_err(|error| Failure::internal(&error))?;
+        Ok(Self { envelope, exit_status, remarks: Vec::new(), own })
     }
 
     /// With something to tell.

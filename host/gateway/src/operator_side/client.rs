@@ -89,8 +89,8 @@ impl Client {
 /// A connection for one exchange. No byte is sent to another user's process: it would be given secrets.
 async fn connect(socket: &Path) -> Result<UnixStream, ClientError> {
     let stream = UnixStream::connect(socket).await.map_err(ClientError::Lost)?;
-    let peer = Peer::of(&stream).map_err(ClientError::Lost)?;
-    let ours = peer.uid() == rustix::process::geteuid().as_raw() || peer.uid() == 0;
+    let uid = Peer::uid_of(&stream).map_err(ClientError::Lost)?;
+    let ours = uid == rustix::process::geteuid().as_raw() || uid == 0;
     if ours { Ok(stream) } else { Err(ClientError::NotOurs(socket.to_owned())) }
 }
 

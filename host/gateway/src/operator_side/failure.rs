@@ -145,7 +145,13 @@ impl From<SessionsError> for Failure {
 
 impl From<VaultError> for Failure {
     fn from(error: VaultError) -> Self {
-        if matches!(error, VaultError::Locked) { Self::VaultLocked } else { Self::refused(&error) }
+        if matches!(error, VaultError::Locked) {
+            Self::VaultLocked
+        } else if matches!(error, VaultError::WrongPassphrase { .. }) {
+            Self::WrongPassphrase
+        } else {
+            Self::refused(&error)
+        }
     }
 }
 

@@ -31,6 +31,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -41,6 +42,9 @@ pub(super) const LOGIN: &str = "/login";
 
 /// The most bytes of a login.
 const MOST_OF_A_LOGIN: usize = 512 * 1024;
+
+/// How long whoever still asks is waited for.
+const LONGEST_GOODBYE: Duration = Duration::from_secs(40);
 
 /// Asks for a credential.
 #[derive(Serialize, Deserialize)]
@@ -119,12 +123,13 @@ impl OperatorSide {
         &self.path
     }
 
-    /// Takes on nothing new, and returns once what was asked has been answered.
+    /// Takes on nothing new, and returns once what was asked has been answered, or soon after the longest that
+    /// an answer may take. What was begun is the broker's, and goes on.
     pub async fn stop(mut self) {
         // Nobody finds a host any more that is about to end.
         let _ = fs::remove_file(&self.path);
         drop(self.stop.take());
-        let _ = (&mut self.task).await;
+        let _ = tokio::time::timeout(LONGEST_GOODBYE, &mut self.task).await;
     }
 }
 

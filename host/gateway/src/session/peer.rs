@@ -38,6 +38,14 @@ impl Peer {
         if peer.has_exited() { Err(io::ErrorKind::NotFound.into()) } else { Ok(peer) }
     }
 
+    /// The user at the other end alone, also where its process can't be looked at.
+    ///
+    /// # Errors
+    /// When the kernel doesn't say.
+    pub fn uid_of(socket: &impl AsFd) -> io::Result<u32> {
+        Ok(getsockopt(socket, sockopt::PeerCredentials)?.uid())
+    }
+
     /// The user that it connected as.
     #[must_use]
     pub const fn uid(&self) -> u32 {

@@ -87,7 +87,7 @@ impl Ask for Call {
     async fn carry_out(self, desk: &Desk) -> Result<Answered, Failure> {
         let Self { operation, input, call_key } = self;
         let request = CallRequest { operation, input: input.0, call_key, caller: desk.operator() };
-        Ok(Answered::of(desk, &desk.host().broker().call(request).await))
+        Answered::of(desk, &desk.host().broker().call(request).await)
     }
 }
 
@@ -116,7 +116,7 @@ impl Ask for Wait {
     type Answer = Answered;
 
     async fn carry_out(self, desk: &Desk) -> Result<Answered, Failure> {
-        let Some(reader) = desk.reader(&self.id)? else { return Ok(no_such_invocation()) };
+        let Some(reader) = desk.reader(&self.id)? else { return no_such_invocation() };
         let broker = desk.host().broker();
         let delivery = if desk.is_serving() {
             broker.watch(&self.id, &reader, LONGEST_WAIT).await
@@ -124,7 +124,7 @@ impl Ask for Wait {
             // Nobody else carries out what is announced.
             broker.wait(&self.id, &reader).await
         };
-        Ok(Answered::of(desk, &delivery))
+        Answered::of(desk, &delivery)
     }
 }
 
@@ -133,8 +133,8 @@ impl Ask for Cancel {
     type Answer = Answered;
 
     async fn carry_out(self, desk: &Desk) -> Result<Answered, Failure> {
-        let Some(reader) = desk.reader(&self.id)? else { return Ok(no_such_invocation()) };
-        Ok(Answered::of(desk, &desk.host().broker().cancel(&self.id, &reader).await))
+        let Some(reader) = desk.reader(&self.id)? else { return no_such_invocation() };
+        Answered::of(desk, &desk.host().broker().cancel(&self.id, &reader).await)
     }
 }
 
@@ -143,11 +143,11 @@ impl Ask for Follow {
     type Answer = Answered;
 
     async fn carry_out(self, desk: &Desk) -> Result<Answered, Failure> {
-        let Some(reader) = desk.reader(&self.id)? else { return Ok(no_such_invocation()) };
+        let Some(reader) = desk.reader(&self.id)? else { return no_such_invocation() };
         match desk.host().broker().follow(&self.id, &reader).await {
-            Ok(delivery) => Ok(Answered::of(desk, &delivery)),
-            Err(FollowError::NoSuchInvocation) => Ok(no_such_invocation()),
-            Err(FollowError::VaultLocked) => Ok(vault_locked()),
+            Ok(delivery) => Answered::of(desk, &delivery),
+            Err(FollowError::NoSuchInvocation) => no_such_invocation(),
+            Err(FollowError::VaultLocked) => vault_locked(),
             Err(error @ (FollowError::NoJob | FollowError::UnderWay | FollowError::BindingChanged)) => {
                 // Nothing was sent: the answer is the record as it stands.
                 Ok(standing(desk, &self.id)?.remark(error.to_string()))
@@ -168,9 +168,9 @@ impl Ask for Reconcile {
 
     async fn carry_out(self, desk: &Desk) -> Result<Answered, Failure> {
         match desk.host().broker().reconcile(&self.id).await {
-            Ok(delivery) => Ok(beside(Answered::of(desk, &delivery), &delivery)),
-            Err(ReconcileError::NoSuchInvocation) => Ok(no_such_invocation()),
-            Err(ReconcileError::VaultLocked) => Ok(vault_locked()),
+            Ok(delivery) => Ok(beside(Answered::of(desk, &delivery)?, &delivery)),
+            Err(ReconcileError::NoSuchInvocation) => no_such_invocation(),
+            Err(ReconcileError::VaultLocked) => vault_locked(),
             Err(
                 error @ (ReconcileError::NotUnknown(_)
                 | ReconcileError::UnderWay
@@ -198,12 +198,12 @@ impl Ask for Retry {
 
     async fn carry_out(self, desk: &Desk) -> Result<Answered, Failure> {
         match desk.host().broker().retry(&self.id).await {
-            Ok(delivery) => Ok(Answered::of(desk, &delivery)),
+            Ok(delivery) => Answered::of(desk, &delivery),
             Err(RetryError::NotPermitted(leave)) if is_answered_batch(desk, &self.id)? => {
                 retry_children(desk, &self.id, leave).await
             }
-            Err(RetryError::NoSuchInvocation) => Ok(no_such_invocation()),
-            Err(RetryError::VaultLocked) => Ok(vault_locked()),
+            Err(RetryError::NoSuchInvocation) => no_such_invocation(),
+            Err(RetryError::VaultLocked) => vault_locked(),
             Err(
                 error @ (RetryError::UnderWay
                 | RetryError::NotPermitted(_)
@@ -226,15 +226,15 @@ impl Ask for Retry {
 
 /// The record as it stands, whoever's it is.
 pub(super) fn standing(desk: &Desk, id: &RequestId) -> Result<Answered, Failure> {
-    let Some(reader) = desk.reader(id)? else { return Ok(no_such_invocation()) };
-    Ok(Answered::of(desk, &desk.host().broker().result(id, &reader)))
+    let Some(reader) = desk.reader(id)? else { return no_such_invocation() };
+    Answered::of(desk, &desk.host().broker().result(id, &reader))
 }
 
-pub(super) fn no_such_invocation() -> Answered {
+pub(super) fn no_such_invocation() -> Result<Answered, Failure> {
     Answered::refusal(Code::NoSuchInvocation, None)
 }
 
-pub(super) fn vault_locked() -> Answered {
+pub(super) fn vault_locked() -> Result<Answered, Failure> {
     Answered::refusal(Code::VaultLocked, None)
 }
 
@@ -248,10 +248,10 @@ async fn retry_children(desk: &Desk, id: &RequestId, leave: Leave) -> Result<Ans
     match desk.host().broker().retry_children(id).await {
         Ok(delivery) => {
             let said = linked(id, &delivery.envelope);
-            Ok(Answered::of(desk, &delivery).remark(said))
+            Ok(Answered::of(desk, &delivery)?.remark(said))
         }
-        Err(RetryBatchError::NoSuchInvocation) => Ok(no_such_invocation()),
-        Err(RetryBatchError::VaultLocked) => Ok(vault_locked()),
+        Err(RetryBatchError::NoSuchInvocation) => no_such_invocation(),
+        Err(RetryBatchError::VaultLocked) => vault_locked(),
         Err(
             error @ (RetryBatchError::NoBatch
             | RetryBatchError::UnderWay

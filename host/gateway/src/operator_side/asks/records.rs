@@ -127,9 +127,9 @@ impl Ask for Attest {
             None => desk.host().attest(&id, outcome, reason).await,
         };
         match attested {
-            Ok(delivery) => Ok(Answered::of(desk, &delivery)),
-            Err(AttestError::NoSuchInvocation) => Ok(no_such_invocation()),
-            Err(AttestError::VaultLocked) => Ok(vault_locked()),
+            Ok(delivery) => Answered::of(desk, &delivery),
+            Err(AttestError::NoSuchInvocation) => no_such_invocation(),
+            Err(AttestError::VaultLocked) => vault_locked(),
             Err(
                 error @ (AttestError::NotUnknown(_)
                 | AttestError::NoBatch
