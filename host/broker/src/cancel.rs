@@ -16,13 +16,13 @@ use tokio::sync::watch;
 
 /// The invocations that are under way, and how to tell them that nobody waits any more.
 pub(crate) struct Interest {
-    all: Mutex<HashMap<RequestId, Waiting>>,
+    pub(crate) all: Mutex<HashMap<RequestId, Waiting>>,
     /// How many there are, and whether the host takes on new ones.
     count: watch::Sender<(usize, bool)>,
 }
 
-struct Waiting {
-    cancel: watch::Sender<bool>,
+pub(crate) struct Waiting {
+    pub(crate) cancel: watch::Sender<bool>,
     newest: watch::Receiver<Option<State>>,
 }
 

@@ -21,6 +21,7 @@ mod follow;
 mod host;
 mod intent;
 mod judge;
+mod line;
 mod links;
 mod meeting;
 mod prepare;
@@ -44,6 +45,7 @@ pub use connection::{BadSchema, Binding, Connection, Declaration, Fresh, Limits,
 pub use follow::FollowError;
 pub use host::{Clock, Entropy, SystemClock, SystemEntropy};
 pub use intent::Caller;
+pub use line::{CallersEnd, Line};
 pub use probe::{NoProbe, Point, Probe};
 pub use reconcile::ReconcileError;
 pub use retry::RetryError;
