@@ -8,6 +8,7 @@ pub mod config;
 mod content;
 pub mod home;
 pub mod host;
+pub mod mcp;
 pub mod operator;
 pub mod registry;
 pub mod review;
