@@ -6,6 +6,7 @@ mod connection;
 mod connector;
 mod content;
 mod init;
+mod mcp;
 mod record;
 mod secret;
 mod unknowns;
@@ -87,6 +88,7 @@ pub(crate) async fn run(app: &App, command: InHome) -> anyhow::Result<u8> {
         InHome::Wait(act) => call::wait(app, act.id).await,
         InHome::Follow(act) => call::follow(app, act.id).await,
         InHome::Retry(act) => call::retry(app, act.id).await,
+        InHome::Mcp(args) => mcp::run(app, args).await,
         InHome::Unknowns => unknowns::run(app).await,
         InHome::Attest(args) => attest::run(app, args).await,
         InHome::Inspect(act) => record::inspect(app, act.id).await,
