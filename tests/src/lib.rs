@@ -15,6 +15,7 @@ pub mod evidence;
 pub mod guests;
 pub mod killpoint;
 pub mod localstripe;
+pub mod mcp;
 pub mod moto;
 pub mod nginx;
 pub mod peer;

@@ -231,7 +231,10 @@ impl Inner {
         let state = self.say(state, word, now).await?;
         drop(claim);
         if grant.is_some() {
-            self.cover_others(&state, now).await?;
+            // The word stands, whatever becomes of the others: each is asked about still.
+            if let Err(error) = self.cover_others(&state, now).await {
+                tracing::error!(%id, %error, "other questions that this word covers could not be answered");
+            }
         }
         Ok(self.answer(&state, false))
     }

@@ -10,6 +10,7 @@ use crate::run::Run;
 use crate::word::Halted;
 use proofport_core::call::Call;
 use proofport_core::code::Code;
+use proofport_core::contract::Outcome;
 use proofport_core::decide::Input;
 use proofport_core::event::StopDetail;
 use proofport_core::exchange::Send;
@@ -91,6 +92,10 @@ impl Inner {
                 None => return over(Code::CredentialUnavailable),
             }
         }
+        if !self.carries_unknowns_only(&state)? {
+            // Something of what it would send again is known by now.
+            return over(Code::FingerprintMismatch);
+        }
         let input = self.journal.body(&id, BodyKind::Input)?;
         let input = input.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
         let request = self.journal.body(&id, BodyKind::Request)?;
@@ -115,12 +120,17 @@ impl Inner {
         let Ok(mut run) = Run::resume(Arc::clone(self), Arc::clone(&connection), state) else {
             return Ok(Err(None));
         };
-        run.account = Some(Account::of(
-            &self.failures,
-            (&accepted.principal, &accepted.session),
-            &accepted.operation,
-            connection.failures,
-        ));
+        // Whoever rests holds none of the host's hands; only what can't be loaded again waits with one.
+        run.scratch.rests = !history.is_empty();
+        let by_itself = accepted.continues.is_none() && accepted.follows.is_none();
+        run.account = by_itself.then(|| {
+            Account::of(
+                &self.failures,
+                (&accepted.principal, &accepted.session),
+                &accepted.operation,
+                connection.failures,
+            )
+        });
         run.scratch.input = serde_json::from_str(&canonical).ok();
         run.scratch.canonical = canonical;
         run.scratch.contract = Some(binding.contract);
@@ -143,6 +153,20 @@ impl Inner {
         }
         run.scratch.step = Some(Step::Send(send));
         Ok(Ok(run))
+    }
+
+    /// Whether the children of another batch that it was to send again as unknown still are.
+    fn carries_unknowns_only(&self, state: &State) -> Result<bool, BeginError> {
+        let Some(continues) = &state.accepted.continues else { return Ok(true) };
+        let Some(parent) = self.state(&continues.parent)? else { return Ok(false) };
+        let bound = parent.binding.as_ref().map_or(&[][..], |binding| &binding.children);
+        let own = state.binding.as_ref().map_or(&[][..], |binding| &binding.children);
+        let of = |index: &u32| {
+            let id = own.get(usize::try_from(*index).ok()?)?;
+            let position = bound.iter().position(|known| known == id)?;
+            Some(parent.child(u32::try_from(position).ok()?).outcome)
+        };
+        Ok(continues.unknown.iter().all(|index| of(index) == Some(Outcome::Unknown)))
     }
 
     /// Ends what was approved and can't be carried out any more. Nothing of it has left.

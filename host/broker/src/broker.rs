@@ -7,6 +7,7 @@ use crate::failures::{self, Account};
 use crate::figures::Figures;
 use crate::host::{Clock, Entropy};
 use crate::intent::{Caller, IntentKeys};
+use crate::line::Line;
 use crate::meeting::{Going, Meeting, UnderWay};
 use crate::prepared::Prepared;
 use crate::probe::{Point, Probe};
@@ -171,10 +172,15 @@ impl Broker {
     /// Carries out a call, or answers with the first call of the same intent. The work goes on when
     /// the returned future is dropped.
     pub async fn call(&self, request: CallRequest) -> Delivery {
+        self.call_on(request, None).await
+    }
+
+    /// The same, with a line to the call while there is no answer.
+    pub async fn call_on(&self, request: CallRequest, line: Option<Line>) -> Delivery {
         let inner = Arc::clone(&self.inner);
         let operation = request.operation.clone();
         // The broker owns the work: dropping this future must not drop the exchange.
-        let task = tokio::spawn(Arc::clone(&inner).call(request));
+        let task = tokio::spawn(Arc::clone(&inner).answered(request, line));
         match task.await {
             Ok(delivery) => delivery,
             Err(_) => inner.refusal(Code::Internal, Some(operation)),
@@ -384,9 +390,10 @@ impl Inner {
         }
     }
 
-    async fn call(self: Arc<Self>, request: CallRequest) -> Delivery {
+    /// Carries out a call, and counts its answer.
+    async fn answered(self: Arc<Self>, request: CallRequest, line: Option<Line>) -> Delivery {
         let since = Instant::now();
-        let delivery = Arc::clone(&self).carry_out(request, None, None).await;
+        let delivery = Arc::clone(&self).carry_out_on(request, None, None, line).await;
         self.figures.answered(&delivery.envelope, since.elapsed());
         delivery
     }
@@ -398,6 +405,16 @@ impl Inner {
         request: CallRequest,
         link: Option<(Continues, Digest)>,
         follows: Option<RequestId>,
+    ) -> Delivery {
+        self.carry_out_on(request, link, follows, None).await
+    }
+
+    async fn carry_out_on(
+        self: Arc<Self>,
+        request: CallRequest,
+        link: Option<(Continues, Digest)>,
+        follows: Option<RequestId>,
+        line: Option<Line>,
     ) -> Delivery {
         let (continues, link) = link.map(|(continues, link)| (Box::new(continues), link)).unzip();
         // The first gate, before anything is said about what exists.
@@ -481,6 +498,10 @@ impl Inner {
             Ok(mut run) => {
                 run.account = account;
                 run.scratch.authority = request.caller.authority;
+                if let Some(line) = line {
+                    let id = run.state.accepted.request_id;
+                    tokio::spawn(line.attend(Arc::clone(&self), id, watcher.clone()));
+                }
                 // Whoever sent children again holds their batch until this is over: it does not rest meanwhile.
                 run.scratch.rests = link.is_none();
                 if let Some(keys) = keys.as_ref().filter(|_| !call_key_reused) {

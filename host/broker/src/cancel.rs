@@ -14,17 +14,21 @@ use proofport_core::state::{IllegalEvent, Standing, State};
 use proofport_journal::JournalError;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::watch;
+
+/// How soon it is looked again at an invocation that somebody is about to carry out.
+const SOON: Duration = Duration::from_millis(20);
 
 /// The invocations that are under way, and how to tell them that nobody waits any more.
 pub(crate) struct Interest {
-    all: Mutex<HashMap<RequestId, Waiting>>,
+    pub(crate) all: Mutex<HashMap<RequestId, Waiting>>,
     /// How many there are, and whether the host takes on new ones.
     count: watch::Sender<(usize, bool)>,
 }
 
-struct Waiting {
-    cancel: watch::Sender<bool>,
+pub(crate) struct Waiting {
+    pub(crate) cancel: watch::Sender<bool>,
     newest: watch::Receiver<Option<State>>,
 }
 
@@ -146,7 +150,16 @@ impl Inner {
         if !self.state(&id)?.as_ref().is_some_and(sends) {
             return Ok(!self.is_entered(&id));
         }
-        let _claim = self.claim_when_free(id).await;
+        let mut freed = std::pin::pin!(self.asked.notified());
+        freed.as_mut().enable();
+        let Some(_claim) = self.claim(id) else {
+            // Whoever has it may be about to carry it out, and is told then.
+            tokio::select! {
+                () = freed => {}
+                () = tokio::time::sleep(SOON) => {}
+            }
+            return Ok(false);
+        };
         if self.is_entered(&id) {
             return Ok(false);
         }

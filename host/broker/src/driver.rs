@@ -229,7 +229,10 @@ impl Inner {
         // A host that stops waits for it, and begins none.
         let Some(_entered) = self.enter_asking() else { return Ok(Came::NotNow) };
         let Some(state) = self.state(&id)? else { return Ok(Came::Done) };
-        let Some(next) = announced(&state) else { return Ok(Came::Done) };
+        let Some(next) = announced(&state) else {
+            self.note_question(&state);
+            return Ok(Came::Done);
+        };
         // A question lapses whether or not secrets may be used.
         let needs_secrets = !matches!(next, Move::Lapse { .. });
         if self.is_entered(&id) || (needs_secrets && self.is_locked()) {

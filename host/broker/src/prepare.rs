@@ -83,6 +83,11 @@ impl Run {
             Ok(connected) => connected,
             Err(inputs) => return inputs,
         };
+        // Locked or taken back while the connection was made: nothing of the query has left.
+        if let Some(refused) = self.refuse_taken_back(connection, &send) {
+            inputs.push(refused);
+            return inputs;
+        }
         let fingerprint = send.request.fingerprint();
         let queried = |evidence: Evidence| {
             let facts = QueryFacts { purpose, request: fingerprint, peer: peer.clone(), evidence };

@@ -223,7 +223,8 @@ fn nothing(permitted: &Again) -> RetryBatchError {
 /// child is never sent again from two. One that was refused for good wherever it was sent may be sent anew.
 fn carried_on(descendants: &[State]) -> BTreeSet<ChildId> {
     let mut carried = BTreeSet::new();
-    for state in descendants {
+    // What was stopped before its dispatch carries nothing.
+    for state in descendants.iter().filter(|state| state.stopped.is_none()) {
         // While its own outcome is open, it may be repeated whole.
         let open = state.settled.is_none();
         for claim in claims(state, UnixMillis::default()) {

@@ -11,7 +11,7 @@ use crate::run::Run;
 use proofport_core::code::Code;
 use proofport_core::decide::Input;
 use proofport_core::digest::Digest;
-use proofport_core::event::StopDetail;
+use proofport_core::event::{HostEvent, StopDetail};
 use proofport_core::exchange::Send;
 use proofport_core::state::State;
 use std::collections::HashSet;
@@ -30,6 +30,29 @@ struct All {
 }
 
 impl Revoked {
+    fn stop_session(&self, session: &str) {
+        self.all.write().unwrap_or_else(PoisonError::into_inner).sessions.insert(session.to_owned());
+    }
+
+    /// Takes over what the host's own record says: a session that was ended before this process began stays so.
+    pub(crate) fn recall(&self, events: impl IntoIterator<Item = HostEvent>) {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        for event in events {
+            if let HostEvent::SessionDecided { allowed, session: Some(facts) } = event {
+                let session = facts.id.to_string();
+                if allowed {
+                    all.sessions.remove(&session);
+                } else {
+                    all.sessions.insert(session);
+                }
+            }
+        }
+    }
+
+    fn is_revoked(&self, connector: &Digest) -> bool {
+        self.all.read().unwrap_or_else(PoisonError::into_inner).connectors.contains(connector)
+    }
+
     /// Why this may not go on; none: it may.
     fn refuses(&self, session: Option<&str>, connection: &Connection) -> Option<Input> {
         let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
@@ -49,8 +72,13 @@ impl Broker {
     /// When a question that it had open can't be put on record as over.
     pub async fn end_session(&self, session: &str) -> Result<(), DecideError> {
         let inner = self.inner();
-        inner.revoked.all.write().unwrap_or_else(PoisonError::into_inner).sessions.insert(session.to_owned());
+        self.stop_session(session);
         inner.forget_questions(|state| state.accepted.session == session, StopDetail::SessionEnded).await
+    }
+
+    /// The same without a word about what it asked: that is refused when it is to begin.
+    pub fn stop_session(&self, session: &str) {
+        self.inner().revoked.stop_session(session);
     }
 
     /// Revokes a connector in this process: no call through it begins, or is dispatched, from here on.
@@ -68,11 +96,16 @@ impl Broker {
     /// Whether a connector was revoked in this process.
     #[must_use]
     pub fn is_revoked(&self, digest: &Digest) -> bool {
-        self.inner().revoked.all.read().unwrap_or_else(PoisonError::into_inner).connectors.contains(digest)
+        self.inner().revoked.is_revoked(digest)
     }
 }
 
 impl Inner {
+    /// Whether this connection's connector was revoked.
+    pub(crate) fn is_revoked(&self, connection: &Connection) -> bool {
+        self.revoked.is_revoked(&connection.connector.digest())
+    }
+
     /// Ends the questions about these invocations.
     async fn forget_questions(
         self: &Arc<Self>,
@@ -91,10 +124,15 @@ impl Inner {
             | StopDetail::Setup { .. }
             | StopDetail::Query { .. } => Code::UserDenied,
         };
-        for id in self.waiting_ids() {
-            let _claim = self.claim_when_free(id).await;
+        // What was approved and is not begun is over, too. Whatever is being carried out looks by itself.
+        let open = |state: &State| crate::approvals::waiting(state).is_some() || state.waits_to_begin();
+        for id in self.journal.open_invocations()? {
+            if self.is_entered(&id) || !self.state(&id)?.is_some_and(|state| open(&state) && which(&state)) {
+                continue;
+            }
+            let Some(_claim) = self.claim(id) else { continue };
             let Some(mut state) = self.state(&id)? else { continue };
-            if crate::approvals::waiting(&state).is_none() || !which(&state) {
+            if self.is_entered(&id) || !open(&state) {
                 continue;
             }
             let (now, mut events) = (self.now(), Vec::new());

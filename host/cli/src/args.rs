@@ -117,6 +117,13 @@ runs, this carries it out at its time; Ctrl-C leaves the rest announced.
 
 Exit status, as of `call`: 12 where it is unknown still, and a person's move.";
 
+const MCP_HELP: &str = "\
+For an MCP client's configuration:
+  { \"mcpServers\": { \"proofport\": { \"command\": \"proofport\", \"args\": [\"mcp\"] } } }
+
+It carries messages to the host that runs on the home and holds no secret itself. Where none runs, every
+request is answered so, and the next one looks for it again.";
+
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(name = "proofport", version, about = "A connector host that reports only what its records prove")]
@@ -199,6 +206,9 @@ pub(crate) enum InHome {
     Approve(Approve),
     /// Deny what an agent waits for: it does not run, for operators
     Deny(Act),
+    /// Speak MCP over standard input and output for one agent, joined to the running host
+    #[command(after_help = MCP_HELP)]
+    Mcp(Mcp),
     /// List the calls whose outcome is unknown and what can be done about each, for operators
     Unknowns,
     /// Settle an unknown call by your own word, for operators
@@ -390,6 +400,14 @@ pub(crate) struct Approve {
     /// Approve without asking, for whoever looked at it before
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+/// Whom to speak for, and to.
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// The agents' socket of the running host [default: agent.sock in the home]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) socket: Option<PathBuf>,
 }
 
 /// `attest`.

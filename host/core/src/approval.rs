@@ -102,7 +102,9 @@ impl State {
         let read = self.effect() == Some(Effect::Read);
         match role {
             Role::Query if read => terms.needs != Approval::Auto && approved.is_none(),
-            Role::Query => terms.queries && !self.dispatched() && approved.is_none(),
+            Role::Query => {
+                terms.queries && !self.dispatched() && approved.is_none_or(|word| word.request != *request)
+            }
             Role::Effect => {
                 terms.needs != Approval::Auto
                     && !self.dispatched()
@@ -132,6 +134,7 @@ impl State {
                 mine.connector == others.connector
                     && mine.config == others.config
                     && mine.contract == others.contract
+                    && mine.approval.needs == others.approval.needs
                     && mine.origins == others.origins
                     && mine.redirect_origins == others.redirect_origins
                     && mine.ssh_hosts == others.ssh_hosts

@@ -18,6 +18,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 mod child;
+mod from_afar;
 
 pub use child::Child;
 

@@ -2,11 +2,12 @@
 //! and on nothing else of the host, so that no door says more than another.
 
 use crate::host::Host;
-use proofport_broker::{CallRequest, Caller, Delivery, RetryError};
+use proofport_broker::{CallRequest, Caller, Delivery, Line, RetryError};
 use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
 use proofport_core::id::{OperationName, RequestId};
 use proofport_core::manifest::Operation;
+use proofport_core::time::UnixMillis;
 use proofport_journal::Content;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,11 +75,43 @@ impl Agent {
         Ok(offered)
     }
 
+    /// The operation with this name; none where there is none, or while the vault is locked.
+    #[must_use]
+    pub fn operation(&self, name: &OperationName) -> Option<Offered> {
+        if self.host.broker().is_locked() {
+            return None;
+        }
+        let mut connections = self.host.broker().connections();
+        let connection = connections.find(|connection| connection.name == name.connection)?;
+        let operation = connection.manifest.operation(&name.operation)?;
+        let contract = connection.contract(operation);
+        Some(Offered { name: name.clone(), operation: Operation { contract, ..operation.clone() } })
+    }
+
     /// Carries out a call, or answers with the first call of the same intent. The work goes on when the
     /// returned future is dropped.
     pub async fn call(&self, operation: OperationName, input: Vec<u8>, call_key: Option<String>) -> Delivery {
+        self.call_on(operation, input, call_key, None).await
+    }
+
+    /// The same, with a line to the call while there is no answer.
+    pub async fn call_on(
+        &self,
+        operation: OperationName,
+        input: Vec<u8>,
+        call_key: Option<String>,
+        line: Option<Line>,
+    ) -> Delivery {
         let caller = self.caller.clone();
-        self.host.broker().call(CallRequest { operation, input, call_key, caller }).await
+        self.host.broker().call_on(CallRequest { operation, input, call_key, caller }, line).await
+    }
+
+    /// When a call of the agent's own was taken on, and when something was last put on its record.
+    #[must_use]
+    pub fn times(&self, id: &RequestId) -> Option<(UnixMillis, UnixMillis)> {
+        self.result(id).envelope.request_id()?;
+        let events = self.host.broker().timeline(id).ok()?;
+        Some((events.first()?.at, events.last()?.at))
     }
 
     /// The newest answer of a call; nothing is sent.
@@ -97,7 +130,8 @@ impl Agent {
     /// answer is the record as it stands.
     pub async fn reconcile(&self, id: &RequestId) -> Delivery {
         let standing = self.result(id);
-        if standing.envelope.code() == Some(Code::NoSuchInvocation) {
+        // Another's, or one that can't be read.
+        if standing.envelope.request_id().is_none() {
             return standing;
         }
         match self.host.broker().reconcile(id).await {
@@ -117,7 +151,7 @@ impl Agent {
     /// nothing may be sent, the answer is the record as it stands.
     pub async fn retry(&self, id: &RequestId) -> Delivery {
         let standing = self.result(id);
-        if standing.envelope.code() == Some(Code::NoSuchInvocation) {
+        if standing.envelope.request_id().is_none() {
             return standing;
         }
         let broker = self.host.broker();

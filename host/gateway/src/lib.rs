@@ -8,6 +8,7 @@ pub mod config;
 mod content;
 pub mod home;
 pub mod host;
+pub mod mcp;
 pub mod metrics;
 mod notify;
 pub mod operator;

@@ -3,6 +3,7 @@
 pub mod child;
 pub mod contents;
 pub mod load;
+pub mod mcp;
 pub mod model;
 pub mod peer;
 pub mod recovery;
@@ -33,6 +34,7 @@ struct Report {
     idle_resident_kib: u64,
     first_answer_millis: f64,
     content: contents::Content,
+    mcp: mcp::Mcp,
     settled_retries: Vec<Load>,
     recovery: recovery::Recovery,
     asked: Vec<Asked>,
@@ -89,6 +91,20 @@ pub fn only_recovery(invocations: u64) -> std::io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Measures what MCP adds to a call, and nothing else.
+///
+/// # Errors
+/// As [`run`].
+pub fn only_mcp() -> std::io::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let peer = peer::start(Manner::Answers)?;
+    let origin = Origin::parse(&format!("http://127.0.0.1:{}", peer.port)).map_err(std::io::Error::other)?;
+    let mcp = runtime.block_on(mcp::measure(&Wanted::new("good", origin, "key")))?;
+    let text = serde_json::to_string_pretty(&mcp).map_err(std::io::Error::other)?;
+    writeln!(std::io::stdout(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 async fn measure() -> std::io::Result<Report> {
     let peer = peer::start(Manner::Answers)?;
     let origin = Origin::parse(&format!("http://127.0.0.1:{}", peer.port)).map_err(std::io::Error::other)?;
@@ -113,6 +129,7 @@ async fn measure() -> std::io::Result<Report> {
     let first = median((0..7).map(|_| child_number("first-answer", &home)).collect::<Result<_, _>>()?);
     let first_answer_millis = first as f64 / 1000.0;
     let content = contents::measure().await?;
+    let mcp = mcp::measure(&wanted).await?;
     let settled_retries = retries::measure().await?;
     let recovery = recovery::measure(recovery::INVOCATIONS).await?;
     let alone = host.first().map_or(0.0, |load| load.p50_micros as f64);
@@ -128,6 +145,7 @@ async fn measure() -> std::io::Result<Report> {
         at_most("idle host, MiB resident", idle_resident_kib as f64 / 1024.0, 60.0),
         at_most("start to first answer, ms, warm cache", first_answer_millis, 150.0),
         at_most("content of 1 GiB, MiB of memory over idle", content.peak_over_idle_mib(), 100.0),
+        at_most("added by MCP to a direct call at p50, ms", mcp.added_millis(), 1.0),
         at_most("recovery of 1,000,000 invocations, from kill to answer, s", recovery.millis / 1000.0, 3.0),
         at_least(
             "how much faster without fsync, at 1 (shows that fsync is on)",
@@ -146,6 +164,7 @@ async fn measure() -> std::io::Result<Report> {
         idle_resident_kib,
         first_answer_millis,
         content,
+        mcp,
         settled_retries,
         recovery,
         asked,
@@ -272,6 +291,11 @@ fn print(report: &Report) -> std::io::Result<()> {
         report.content.bytes >> 20,
         report.content.megabytes_per_second,
         report.content.peak_over_idle_mib()
+    )?;
+    writeln!(
+        out,
+        "a call at a time: {} µs p50 directly, {} µs over MCP",
+        report.mcp.direct_p50_micros, report.mcp.mcp_p50_micros
     )?;
     let recovery = &report.recovery;
     writeln!(

@@ -1,10 +1,15 @@
 //! Law 8 and revocation: what changed since it was approved, or was taken back, is not sent.
 
 use crate::{Desk, agent, approve, asked, call, over};
-use proofport_broker::{DecideError, Reach};
+use proofport_broker::{DecideError, Reach, ReconcileError};
 use proofport_core::code::Code;
 use proofport_core::contract::Outcome;
+use proofport_core::digest::Digest;
+use proofport_core::event::{Event, HostEvent};
 use proofport_core::secret::Secret;
+use proofport_core::session::{DecidedBy, SessionFacts, SessionId, TokenFacts, Who};
+use proofport_journal::Batch;
+use proofport_tests::peer::{Act, Script};
 use proofport_tests::rig::{Open, name};
 use std::sync::PoisonError;
 
@@ -131,5 +136,44 @@ async fn a_locked_vault_sends_nothing_that_was_approved() {
     desk.clock.forward(2);
     assert_eq!(over(&open, &approved).await.code(), Some(Code::ApprovalExpired));
     assert_eq!(desk.peer.accepted(), 0);
+    open.close();
+}
+
+/// A session that was ended before the host came back stays ended: what was approved for it is not sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_lets_no_ended_session_go_on() {
+    let desk = Desk::new("promises", "").await;
+    let open = desk.open().await;
+    let id = SessionId::from_random([9; 16]);
+    let pending = crate::call_in(&open, &id.to_string(), "act", "{}").await;
+    let call = pending.request_id().unwrap();
+    approve(&open, &call, Reach::Usual).await;
+    let who = Who::Token(TokenFacts { agent: name("a"), token: Digest::of_bytes(b"token") });
+    let facts = SessionFacts { id, by: DecidedBy::Operator, who };
+    let event = HostEvent::SessionDecided { allowed: false, session: Some(Box::new(facts)) };
+    let journal = open.broker.journal().clone();
+    journal.append(Batch::new(None, proofport_tests::rig::now(), vec![Event::Host(event)])).await.unwrap();
+    drop(journal);
+    open.close();
+    let open = desk.open().await;
+    let ended = over(&open, &call).await;
+    assert_eq!(ended.code(), Some(Code::UserDenied), "{ended:?}");
+    assert_eq!(desk.peer.accepted(), 0);
+    open.close();
+}
+
+/// A revoked connector is not even asked what became of what it sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_connector_asks_nothing() {
+    let lost = Script(vec![Act::ReadRequest, Act::Effect, Act::Close]);
+    let more =
+        "[connections.c.approvals]\nwrites = \"auto\"\n[connections.c.reconciliations]\nattempts = 0\n";
+    let desk = Desk::with("inquires", more, vec![lost]).await;
+    let open = desk.open().await;
+    let id = call(&open, "once").await.request_id().unwrap();
+    let open = happen(&desk, open, Change::ConnectorRevoked).await;
+    let asked = open.broker.reconcile(&id).await;
+    assert!(matches!(asked, Err(ReconcileError::BindingChanged)), "{:?}", asked.err());
+    assert_eq!(desk.peer.accepted(), 1);
     open.close();
 }

@@ -61,9 +61,14 @@ struct Desk {
 
 impl Desk {
     async fn new(guest: &'static str, more: &str) -> Self {
+        Self::with(guest, more, Vec::new()).await
+    }
+
+    /// The same with a service that does this to its first connections.
+    async fn with(guest: &'static str, more: &str, first: Vec<Script>) -> Self {
         let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
         let default = Some(Script::answer(answer));
-        let peer = Peer::http(Scripts { each: Vec::new().into(), default });
+        let peer = Peer::http(Scripts { each: first.into(), default });
         let mut wanted = Wanted::new(guest, peer.origin(), if guest == "promises" { "key" } else { "" });
         wanted.more = more.to_owned();
         wanted.asks = true;

@@ -43,7 +43,7 @@ pub(super) async fn approve(app: &App, args: Args) -> anyhow::Result<u8> {
         return Ok(exit::OK);
     }
     match operator.ask(Approve { id, about: waiting.card.request, reach }).await {
-        Ok(answered) => Ok(deliver(app, operator, answered).await),
+        Ok(answered) => deliver(app, operator, answered).await,
         Err(error) => failed(app, error),
     }
 }
@@ -51,7 +51,7 @@ pub(super) async fn approve(app: &App, args: Args) -> anyhow::Result<u8> {
 pub(super) async fn deny(app: &App, id: RequestId) -> anyhow::Result<u8> {
     let operator = app.operator(Connections::None).await?;
     match operator.ask(Deny { id, about: None }).await {
-        Ok(answered) => Ok(deliver(app, operator, answered).await),
+        Ok(answered) => deliver(app, operator, answered).await,
         Err(error) => failed(app, error),
     }
 }

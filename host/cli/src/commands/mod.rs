@@ -7,6 +7,7 @@ mod connection;
 mod connector;
 mod content;
 mod init;
+mod mcp;
 mod record;
 mod result;
 mod secret;
@@ -104,6 +105,7 @@ pub(crate) async fn run(app: &App, command: InHome) -> anyhow::Result<u8> {
         InHome::Approvals => approvals::list(app).await,
         InHome::Approve(args) => approvals::approve(app, args).await,
         InHome::Deny(act) => approvals::deny(app, act.id).await,
+        InHome::Mcp(args) => mcp::run(app, args).await,
         InHome::Unknowns => unknowns::run(app).await,
         InHome::Attest(args) => attest::run(app, args).await,
         InHome::Inspect(act) => record::inspect(app, act.id).await,

@@ -6,10 +6,10 @@ use crate::notify::Manager;
 use anyhow::Context as _;
 use proofport_gateway::config::Config;
 use proofport_gateway::host::{Connections, Host, HostError, OpenOptions};
+use proofport_gateway::notify;
 use proofport_gateway::operator_side::{self, Door};
 use proofport_gateway::serve::{CancellationToken, Mounted, Parts, Serving};
 use proofport_gateway::session::Sessions;
-use proofport_gateway::{metrics, notify};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,12 +48,14 @@ pub(super) async fn run(app: &App) -> anyhow::Result<u8> {
     let looked = Arc::clone(&host);
     // It reads the executables that are let in.
     let sessions = Arc::new(tokio::task::spawn_blocking(move || Sessions::open(&looked)).await??);
+    let stopping = CancellationToken::new();
+    let mounted = Mounted::all(&host, &sessions, &config.serve, &stopping);
     let parts = Parts {
         host: Arc::clone(&host),
         sessions: Arc::clone(&sessions),
         settings: config.serve,
-        mounted: Mounted { open: metrics::route(Arc::clone(&host)), ..Mounted::default() },
-        stopping: CancellationToken::new(),
+        mounted,
+        stopping: stopping.clone(),
     };
     let serving = Serving::start(parts).await?;
     let operators = operator_side::start(Arc::clone(&host), sessions)?;
@@ -76,6 +78,8 @@ pub(super) async fn run(app: &App) -> anyhow::Result<u8> {
     manager.tell("STOPPING=1");
     app.out.remark("stopping: nothing new is taken on, and what is under way is waited for, at the latest until its deadline; a second signal leaves at once, and what is then under way will be unknown");
     told.abort();
+    // From here on nothing new is taken on from anybody.
+    stopping.cancel();
     tokio::select! {
         biased;
         stopped = async {

@@ -29,7 +29,8 @@ impl Outbox {
         })
     }
 
-    fn push(&self, delivery: Delivery) {
+    /// An answer whose bytes were given to the connection.
+    pub(super) fn push(&self, delivery: Delivery) {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(delivery);
     }
 

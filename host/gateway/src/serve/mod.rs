@@ -15,6 +15,7 @@ mod guard;
 mod handover;
 mod health;
 mod listen;
+mod mounted;
 mod operations;
 mod pages;
 mod routes;

@@ -295,6 +295,9 @@ impl Sessions {
         let event = HostEvent::SessionDecided { allowed, session: Some(Box::new(facts)) };
         let at = self.broker.now();
         self.broker.journal().ride_along(Batch::new(None, at, vec![Event::Host(event.clone())]));
+        if let (false, HostEvent::SessionDecided { session: Some(facts), .. }) = (allowed, &event) {
+            self.broker.stop_session(&facts.id.to_string());
+        }
         state.book.apply(at, &event);
         self.changed();
     }

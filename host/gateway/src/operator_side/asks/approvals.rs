@@ -92,7 +92,7 @@ fn decided(
 ) -> Result<Answered, Failure> {
     match decided {
         Ok(delivery) => {
-            let answered = Answered::of(desk, &delivery);
+            let answered = Answered::of(desk, &delivery)?;
             let approved = delivery.envelope.code() == Some(Code::InProgress);
             Ok(match approved && !desk.is_serving() {
                 // Nobody is here who would go on with it.
@@ -101,7 +101,7 @@ fn decided(
                 false => answered,
             })
         }
-        Err(DecideError::NoSuchInvocation) => Ok(Answered::refusal(Code::NoSuchInvocation, None)),
+        Err(DecideError::NoSuchInvocation) => Answered::refusal(Code::NoSuchInvocation, None),
         Err(DecideError::VaultLocked) => Err(Failure::VaultLocked),
         Err(error @ (DecideError::NotWaiting | DecideError::OtherRequest | DecideError::Stopping)) => {
             Err(Failure::refused(&error))
