@@ -2,6 +2,7 @@ mod failures;
 mod fields;
 mod network;
 mod retries;
+mod serve;
 mod ssh;
 
 use super::*;
