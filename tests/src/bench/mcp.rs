@@ -8,9 +8,9 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use proofport_core::id::OperationName;
-use proofport_gateway::Caller;
 use proofport_gateway::agent::Agent;
 use proofport_gateway::mcp::Options;
+use proofport_gateway::{Authority, Caller};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io;
@@ -44,7 +44,8 @@ impl Mcp {
 pub async fn measure(wanted: &Wanted) -> io::Result<Mcp> {
     let rig = Rig::new(wanted).await;
     let host = McpHost::serve(&rig, Options::default()).await;
-    let caller = Caller { principal: "tester".to_owned(), session: "one".to_owned() };
+    let caller =
+        Caller { principal: "tester".to_owned(), session: "one".to_owned(), authority: Authority::Agent };
     let agent = Agent::new(Arc::clone(&host.host), caller);
     let operation = OperationName::parse("c.act").map_err(io::Error::other)?;
     let client = host.client(Revision::New);

@@ -12,11 +12,11 @@ use crate::rig::{PASSPHRASE, Rig};
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use proofport_core::secret::Secret;
-use proofport_gateway::Caller;
 use proofport_gateway::agent::Agent;
 use proofport_gateway::home::Home;
 use proofport_gateway::host::{Connections, Host, OpenOptions};
 use proofport_gateway::mcp::{Asker, Options, router};
+use proofport_gateway::{Authority, Caller};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -94,7 +94,11 @@ fn asker(host: &Arc<Host>, request: &Request) -> Asker {
     match token.split_once('/') {
         Some((principal, session)) => Asker::Agent(Agent::new(
             Arc::clone(host),
-            Caller { principal: principal.to_owned(), session: session.to_owned() },
+            Caller {
+                principal: principal.to_owned(),
+                session: session.to_owned(),
+                authority: Authority::Agent,
+            },
         )),
         None => Asker::Refused(proofport_core::code::Code::ApprovalPending),
     }

@@ -62,7 +62,8 @@ pub(super) async fn run(app: &App) -> anyhow::Result<u8> {
     let broker = host.broker().clone();
     let told = tokio::spawn(async move { notify(&broker, &config.notify).await });
     drop(host);
-    let socket = serving.socket().to_owned();
+    // For whoever reads it elsewhere.
+    let socket = std::path::absolute(serving.socket())?;
     let http = serving.http().map(|address| format!("http://{address}"));
     app.out.remark(&format!("agents: unix:{}", socket.display()));
     if let Some(http) = &http {

@@ -100,14 +100,10 @@ impl Reception {
         builder.timer(TokioTimer::new()).header_read_timeout(self.doors.settings.request_time());
         let wire = TokioIo::new(Wire::new(stream, outbox.clone()));
         let mut connection = pin!(builder.serve_connection(wire, service));
-        let stopped = tokio::select! {
-            ended = connection.as_mut() => {
-                told(ended);
-                return;
-            }
+        tokio::select! {
+            ended = connection.as_mut() => return told(ended),
             () = self.doors.stopping.cancelled() => connection.as_mut().graceful_shutdown(),
-        };
-        let () = stopped;
+        }
         tokio::select! {
             ended = connection.as_mut() => told(ended),
             () = self.cut.cancelled() => tracing::info!("a connection was cut, since the host stops"),

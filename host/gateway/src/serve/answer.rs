@@ -12,7 +12,7 @@ use proofport_core::code::Code;
 use proofport_core::envelope::Envelope;
 use serde::Serialize;
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 /// The members of RFC 9457 §3.1, and the envelope's own.

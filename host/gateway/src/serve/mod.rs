@@ -16,6 +16,7 @@ mod handover;
 mod health;
 mod listen;
 mod mounted;
+mod openapi;
 mod operations;
 mod pages;
 mod routes;
@@ -24,6 +25,7 @@ mod status;
 pub use entrance::Entrance;
 pub use error::ServeError;
 pub use handover::Outbox;
+pub use openapi::document;
 pub use status::status;
 // The program depends on this crate alone.
 pub use tokio_util::sync::CancellationToken;
@@ -162,6 +164,7 @@ fn router(doors: &Arc<Doors>, mounted: Mounted) -> Router {
     Router::new()
         .merge(routes::v1(doors))
         .route("/healthz", get(health::healthz))
+        .route("/openapi.json", get(openapi::openapi))
         .route("/codes/{code}", get(pages::page))
         .with_state(Arc::clone(doors))
         .merge(agents)

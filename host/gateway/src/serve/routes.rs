@@ -16,6 +16,7 @@ use http::request::Parts;
 use proofport_core::code::Code;
 use proofport_core::id::{OperationName, RequestId};
 use schemars::JsonSchema;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
@@ -104,19 +105,24 @@ async fn call(State(doors): State<Arc<Doors>>, visit: Visit, request: Request) -
         Ok(body) => body,
         Err(refused) => return refused.into_response(),
     };
-    let CallBody { operation, input, call_key } = match serde_json::from_slice(&body) {
+    let CallBody { operation, input, call_key } = match parse(&body) {
         Ok(body) => body,
-        Err(error) => return malformed(&error).into_response(),
+        Err(refused) => return refused.into_response(),
     };
     let input = input.get().as_bytes().to_vec();
     answer(visit.agent.call(operation, input, call_key).await, &visit.outbox)
 }
 
-fn malformed(error: &serde_json::Error) -> Refused {
-    match error.classify() {
+fn parse(body: &[u8]) -> Result<CallBody<'_>, Refused> {
+    let refused = |error: serde_json::Error| match error.classify() {
         Category::Data => Refused::Shape,
         Category::Syntax | Category::Eof | Category::Io => Refused::Malformed,
+    };
+    if !body.trim_ascii_start().starts_with(b"{") {
+        // An array would be read as the members in their order.
+        return Err(serde_json::from_slice::<IgnoredAny>(body).map_or_else(refused, |_| Refused::Shape));
     }
+    serde_json::from_slice(body).map_err(refused)
 }
 
 async fn result(About { visit, id }: About) -> Response {

@@ -3,6 +3,7 @@ mod failures;
 mod fields;
 mod network;
 mod retries;
+mod serve;
 mod sessions;
 mod ssh;
 
