@@ -51,7 +51,7 @@ pub(super) struct Client {
 /// What came of it.
 pub(super) enum Came {
     /// The answer.
-    Answer(Delivery),
+    Answer(Box<Delivery>),
     /// It has an id and goes on.
     GoesOn(RequestId),
     /// The host failed before it had an id.
@@ -79,9 +79,9 @@ pub(super) async fn attend(
         tokio::select! {
             biased;
             done = &mut work => return match (done, id) {
-                (Ok(delivery), _) => Came::Answer(delivery),
+                (Ok(delivery), _) => Came::Answer(Box::new(delivery)),
                 // It panicked; what is on record stands.
-                (Err(_), Some(id)) => Came::Answer(agent.result(&id)),
+                (Err(_), Some(id)) => Came::Answer(Box::new(agent.result(&id))),
                 (Err(_), None) => Came::Failed,
             },
             () = client.gone.cancelled() => return Came::Gone,

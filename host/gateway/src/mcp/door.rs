@@ -34,14 +34,15 @@ struct Door {
 
 /// The endpoint at `path`. Every request has to come with an [`Asker`] among its extensions.
 pub(super) fn router(path: &str, server: Server, options: Options) -> Router {
-    let mut config = StreamableHttpServerConfig::default()
+    // A host that stops ends what only listens. Calls are answered to their end, and so its own token is never
+    // cancelled.
+    let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(options.most_bytes)
         .with_allowed_hosts(options.hosts.clone())
         .with_allowed_origins(options.origins.clone())
         .enforce_origin_validation();
-    config.cancellation_token = options.stopping.clone();
     let each = server.clone();
     let service = Service::new(move || Ok(each.clone()), Arc::new(NeverSessionManager::default()), config);
     Router::new().route(path, any(handle)).with_state(Door { server, service, options: Arc::new(options) })

@@ -54,7 +54,7 @@ pub struct Options {
     pub most_bytes: usize,
     /// How long clients are kept waiting.
     pub patience: Patience,
-    /// Ends every stream when the host stops.
+    /// Cancelled when the host stops: streams that only listen end then, and calls go on to their answer.
     pub stopping: CancellationToken,
 }
 
@@ -74,7 +74,11 @@ impl Default for Options {
 /// tools may: the vault, the policy or an approval has changed. Every request has to come with an [`Asker`]
 /// among its extensions; one without is refused. It may have a [`Handover`].
 pub fn router(path: &str, changes: watch::Receiver<u64>, options: Options) -> Router {
-    let server =
-        server::Server { in_flight: in_flight::InFlight::default(), changes, patience: options.patience };
+    let server = server::Server {
+        in_flight: in_flight::InFlight::default(),
+        changes,
+        patience: options.patience,
+        stopping: options.stopping.clone(),
+    };
     door::router(path, server, options)
 }

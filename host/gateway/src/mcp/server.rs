@@ -21,6 +21,7 @@ use rmcp::{ErrorData, ServerHandler};
 use std::borrow::Cow;
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// The revisions that are spoken. In all of them a tool's result has structured content.
 const REVISIONS: &[ProtocolVersion] =
@@ -32,6 +33,8 @@ pub(super) struct Server {
     pub(super) in_flight: InFlight,
     pub(super) changes: watch::Receiver<u64>,
     pub(super) patience: Patience,
+    /// Cancelled when the host stops.
+    pub(super) stopping: CancellationToken,
 }
 
 /// Who asks, and where an answer is left that is to be marked as delivered.
@@ -96,7 +99,7 @@ impl Server {
         let heard = |id: RequestId| self.in_flight.name(&called, id);
         let came = self.attend(agent, context, work, Some(end.named), heard, patience).await;
         let delivery = match came {
-            Came::Answer(delivery) => delivery,
+            Came::Answer(delivery) => *delivery,
             Came::GoesOn(id) => agent.result(&id),
             Came::Failed | Came::Gone => {
                 return answer::result(&Envelope::refusal(Code::Internal, Some(operation))).into();
@@ -131,7 +134,7 @@ impl Server {
         let patience = self.patience.answer_after + Duration::from_secs(1);
         let came = self.attend(agent, context, work, None, |_| {}, patience).await;
         match came {
-            Came::Answer(delivery) => request.give(delivery),
+            Came::Answer(delivery) => request.give(*delivery),
             Came::GoesOn(_) | Came::Gone | Came::Failed => request.give(agent.result(&id)),
         }
     }
@@ -236,6 +239,7 @@ impl ServerHandler for Server {
                     }
                 }
                 () = subscription.cancelled() => return Ok(()),
+                () = self.stopping.cancelled() => return Ok(()),
             }
         }
     }

@@ -107,14 +107,12 @@ impl Message {
 
 /// A text as a header's value, wrapped where it would not survive as it is.
 fn header_text(text: &str) -> String {
-    let plain = !text.starts_with([' ', '\t'])
-        && !text.ends_with([' ', '\t'])
-        && !(text.starts_with("=?base64?") && text.ends_with("?="))
-        && text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
-    if plain {
-        text.to_owned()
-    } else {
+    let wrapped = text.starts_with("=?base64?") && text.ends_with("?=");
+    let padded = text.starts_with([' ', '\t']) || text.ends_with([' ', '\t']);
+    if wrapped || padded || text.bytes().any(|byte| !(0x20..0x7f).contains(&byte)) {
         format!("=?base64?{}?=", data_encoding::BASE64.encode(text.as_bytes()))
+    } else {
+        text.to_owned()
     }
 }
 
