@@ -13,7 +13,9 @@ use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use tokio::io::AsyncWriteExt as _;
 
 /// The program, serving a home.
@@ -28,7 +30,8 @@ pub(crate) struct Program {
 fn command(rig: &Rig) -> Command {
     let passphrase = rig.dir.path().join("passphrase");
     std::fs::write(&passphrase, format!("{PASSPHRASE}\n")).unwrap();
-    let mut command = Command::new(program());
+    static PROGRAM: LazyLock<PathBuf> = LazyLock::new(program);
+    let mut command = Command::new(&*PROGRAM);
     command.env_clear().env("PROOFPORT_HOME", rig.home()).args(["serve", "--json", "--passphrase-file"]);
     command.arg(passphrase).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

@@ -20,7 +20,6 @@ pub struct Outbox {
 
 impl Outbox {
     /// A body of these bytes. When the connection has written them all out, the delivery is confirmed.
-    #[must_use]
     pub fn body(&self, bytes: impl Into<Bytes>, delivery: Delivery) -> axum::body::Body {
         axum::body::Body::new(Whole {
             bytes: Some(bytes.into()),

@@ -53,10 +53,15 @@ pub(crate) fn unix(path: &Path, mode: u32) -> Result<(UnixListener, SocketFile),
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(source) => return Err(failed("look at")(source)),
     }
-    let listener = UnixListener::bind(path).map_err(|source| match source.kind() {
-        ErrorKind::AddrInUse => ServeError::SocketBusy { path: path.to_owned() },
-        ErrorKind::InvalidInput => ServeError::SocketPathTooLong { path: path.to_owned() },
-        _ => failed("make the socket")(source),
+    let listener = UnixListener::bind(path).map_err(|source| {
+        let path = path.to_owned();
+        if source.kind() == ErrorKind::AddrInUse {
+            ServeError::SocketBusy { path }
+        } else if source.kind() == ErrorKind::InvalidInput {
+            ServeError::SocketPathTooLong { path }
+        } else {
+            ServeError::Socket { doing: "make the socket", path, source }
+        }
     })?;
     let made = fs::symlink_metadata(path).map_err(failed("look at"))?;
     let file = SocketFile { path: path.to_owned(), identity: (made.dev(), made.ino()) };
@@ -73,10 +78,14 @@ pub(crate) fn unix(path: &Path, mode: u32) -> Result<(UnixListener, SocketFile),
 /// # Errors
 /// See [`ServeError`].
 pub(super) async fn http(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
-    let failed = |source: io::Error| match source.kind() {
-        ErrorKind::AddrInUse => ServeError::HttpBusy { address },
-        ErrorKind::PermissionDenied => ServeError::HttpForbidden { address },
-        _ => ServeError::Http { address, source },
+    let failed = |source: io::Error| {
+        if source.kind() == ErrorKind::AddrInUse {
+            ServeError::HttpBusy { address }
+        } else if source.kind() == ErrorKind::PermissionDenied {
+            ServeError::HttpForbidden { address }
+        } else {
+            ServeError::Http { address, source }
+        }
     };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
