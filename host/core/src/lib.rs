@@ -15,6 +15,7 @@ mod proof;
 pub mod approval;
 pub mod attestation;
 pub mod batch;
+pub mod boundary;
 pub mod call;
 pub mod canonical;
 pub mod ceiling;

@@ -7,6 +7,7 @@ use super::timeline::{decided, decision, peer, short};
 use super::unknowns::unknown_because;
 use super::visible;
 use proofport_core::batch::{ChildClaim, claims};
+use proofport_core::boundary::Boundary;
 use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
 use proofport_core::contract::Outcome;
@@ -66,6 +67,8 @@ fn claim(lines: &mut Lines, state: &State, now: UnixMillis) {
     lines.line("retry", format_args!("{}, owner {}", claim.retry, claim.retry_owner));
     lines.some("known by", claim.source);
     lines.line("standing", state.standing);
+    let crossed: Vec<&str> = state.boundaries().into_iter().map(Boundary::as_str).collect();
+    lines.some("reached", (!crossed.is_empty()).then(|| crossed.join(", ")));
     if let Some(stop) = &state.stopped {
         lines.line("stopped by", format_args!("{} in {}: {}", stop.code, stop.phase, decision(&stop.detail)));
     }

@@ -7,6 +7,7 @@ mod aggregation;
 mod approvals;
 mod attestations;
 mod batches;
+mod boundaries;
 mod classify;
 mod codes;
 mod common;
