@@ -1,7 +1,7 @@
 //! Law 8 and revocation: what changed since it was approved, or was taken back, is not sent.
 
 use crate::{Desk, agent, approve, asked, call, over};
-use proofport_broker::{DecideError, Reach, ReconcileError};
+use proofport_broker::{Clock as _, DecideError, Reach, ReconcileError};
 use proofport_core::code::Code;
 use proofport_core::contract::Outcome;
 use proofport_core::digest::Digest;
@@ -152,7 +152,7 @@ async fn a_restart_lets_no_ended_session_go_on() {
     let facts = SessionFacts { id, by: DecidedBy::Operator, who };
     let event = HostEvent::SessionDecided { allowed: false, session: Some(Box::new(facts)) };
     let journal = open.broker.journal().clone();
-    journal.append(Batch::new(None, proofport_tests::rig::now(), vec![Event::Host(event)])).await.unwrap();
+    journal.append(Batch::new(None, desk.clock.now(), vec![Event::Host(event)])).await.unwrap();
     drop(journal);
     open.close();
     let open = desk.open().await;

@@ -76,7 +76,7 @@ async fn a_command_says_the_same_with_a_host_and_without() {
         (12, &["wait", &lost]),
         (12, &["retry", &lost]),
         (12, &["reconcile", &lost]),
-        (0, &["inspect", &done]),
+        (0, &["inspect", &lost]),
         (0, &["timeline", &lost]),
         (0, &["connection", "check"]),
         (0, &["connector", "list"]),

@@ -203,7 +203,9 @@ impl Site {
                 Self { origin: peer.origin().to_string(), peer: Some(peer), _listener: None }
             }
             Stranger => {
-                let peer = Peer::https(Scripts { each: Default::default(), default: None }, &Ca::new());
+                // It would answer, were it believed.
+                let scripts = Scripts { each: Default::default(), default: Some(Script::silent()) };
+                let peer = Peer::https(scripts, &Ca::new());
                 Self { origin: peer.origin().to_string(), peer: Some(peer), _listener: None }
             }
             Mute => {

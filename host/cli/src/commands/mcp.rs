@@ -3,6 +3,7 @@
 use super::App;
 use crate::args::Mcp;
 use crate::exit;
+use crate::harden;
 use proofport_gateway::mcp::shim;
 
 /// Carries the client's messages until it has no more.
@@ -10,6 +11,7 @@ use proofport_gateway::mcp::shim;
 /// # Errors
 /// When standard input or output fails.
 pub(super) async fn run(app: &App, args: Mcp) -> anyhow::Result<u8> {
+    harden::be_seen()?;
     let socket = match args.socket {
         Some(socket) => socket,
         None => app.home_path()?.join(shim::SOCKET),

@@ -127,9 +127,10 @@ fn a_question_that_lapsed_is_no_denial() {
 fn queries_wait_for_a_word_where_they_need_one() {
     let check = |effect: Effect, terms: ApprovalTerms, purpose: QueryPurpose, approved: bool, legal: bool| {
         let mut state = authorized(effect, terms);
+        let request = query(purpose, complete(200)).request;
         if approved {
-            take(&mut state, question()).unwrap();
-            take(&mut state, Input::Decided(word(true, digest(9)))).unwrap();
+            take(&mut state, Input::Question(Question { until: LEASE_END, request })).unwrap();
+            take(&mut state, Input::Decided(word(true, request))).unwrap();
         }
         let queried = Input::Queried(Box::new(query(purpose, complete(200))));
         assert_eq!(take(&mut state, queried).is_ok(), legal, "{effect:?} {terms:?} {approved}");
@@ -141,6 +142,11 @@ fn queries_wait_for_a_word_where_they_need_one() {
     check(Effect::Write, EACH, QueryPurpose::Prepare, false, true);
     check(Effect::Write, queries, QueryPurpose::Prepare, false, false);
     check(Effect::Write, queries, QueryPurpose::Prepare, true, true);
+    // A word on one of them is none on another.
+    let mut state = authorized(Effect::Write, queries);
+    take(&mut state, question()).unwrap();
+    take(&mut state, Input::Decided(word(true, digest(9)))).unwrap();
+    assert!(state.needs_word(Role::Query, &digest(8)) && !state.needs_word(Role::Query, &digest(9)));
 }
 
 /// A grant reaches as far as it says, and no further than its session, operation and binding.
