@@ -92,8 +92,8 @@ async fn a_damaged_content_is_never_whole() {
     }
     // The last chunk is the only file of its length.
     let last = |path: &&std::path::PathBuf| (778..2000).contains(&path.metadata().unwrap().len());
-    let stored = files.iter().filter(|path| path.to_str().unwrap().contains("results"));
-    let chunk = stored.filter(last).next().unwrap();
+    let mut stored = files.iter().filter(|path| path.to_str().unwrap().contains("results"));
+    let chunk = stored.find(last).unwrap();
     let mut sealed = std::fs::read(chunk).unwrap();
     let middle = sealed.len() / 2;
     sealed[middle] ^= 1;

@@ -99,9 +99,9 @@ impl Case<'_> {
         assert_eq!(record["claim"]["code"].as_str(), self.told.code, "{place}");
         assert_eq!(record["claim"]["outcome"].as_str(), self.told.outcome, "{place}");
         assert!(has(record, because), "{place}: no {because:?}");
-        let boundaries = record["boundaries"].as_array().unwrap().iter().filter_map(Value::as_str);
+        let mut boundaries = record["boundaries"].as_array().unwrap().iter().filter_map(Value::as_str);
         // When it was handed over is written down with whatever comes next.
-        let last = boundaries.filter(|boundary| *boundary != "result_delivered").last();
+        let last = boundaries.rfind(|boundary| *boundary != "result_delivered");
         assert_eq!(last.unwrap_or_default(), reached, "{place}");
     }
 }

@@ -115,6 +115,7 @@ fn a_password_and_arguments_turn_up_nowhere() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     const WRONG: &str = "Wr0ng+/=d0nkey&%20acc-9e8d";
     let over = "result_stored";
+    #[allow(clippy::type_complexity, reason = "a table of cases")]
     let ends: [(&'static str, &'static str, &str, &'static [Step], Told, Recorded); 6] = [
         (
             "fails with a hint",
