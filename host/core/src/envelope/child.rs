@@ -6,11 +6,11 @@ use crate::code::Code;
 use crate::contract::{Action, Outcome, Retry};
 use crate::digest::Digest;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The fate of one child of a batch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Child {
     /// Its identity in the input.
