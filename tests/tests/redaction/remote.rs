@@ -9,6 +9,7 @@ use memchr::memmem;
 use proofport_tests::canary::shapes;
 use proofport_tests::peer::{Act, Ca, Peer, Script, Scripts};
 use std::net::TcpListener;
+use tokio::net::TcpSocket;
 
 /// What is at the other end.
 enum Remote {
@@ -191,6 +192,8 @@ struct Site {
     origin: String,
     /// Ends with the site.
     _listener: Option<TcpListener>,
+    /// A port that nobody listens at, and that nobody else gets meanwhile.
+    _held: Option<TcpSocket>,
 }
 
 impl Site {
@@ -200,26 +203,34 @@ impl Site {
         match remote {
             Says(script) => {
                 let peer = Peer::http(Scripts { each: Default::default(), default: Some(script.clone()) });
-                Self { origin: peer.origin().to_string(), peer: Some(peer), _listener: None }
+                Self { origin: peer.origin().to_string(), peer: Some(peer), _listener: None, _held: None }
             }
             Stranger => {
                 // It would answer, were it believed.
                 let scripts = Scripts { each: Default::default(), default: Some(Script::silent()) };
                 let peer = Peer::https(scripts, &Ca::new());
-                Self { origin: peer.origin().to_string(), peer: Some(peer), _listener: None }
+                Self { origin: peer.origin().to_string(), peer: Some(peer), _listener: None, _held: None }
             }
             Mute => {
                 let listener = loopback();
-                Self { peer: None, origin: format!("https://{}", at(&listener)), _listener: Some(listener) }
+                let origin = format!("https://{}", at(&listener));
+                Self { peer: None, origin, _listener: Some(listener), _held: None }
             }
             // An address that is written out is refused with the configuration.
             NotAllowed => {
                 let listener = loopback();
                 let origin = format!("https://localhost:{}", at(&listener).port());
-                Self { peer: None, origin, _listener: Some(listener) }
+                Self { peer: None, origin, _listener: Some(listener), _held: None }
             }
-            Nobody => Self { peer: None, origin: format!("http://{}", at(&loopback())), _listener: None },
-            NoSuchName => Self { peer: None, origin: "https://name.invalid".to_owned(), _listener: None },
+            Nobody => {
+                let held = TcpSocket::new_v4().unwrap();
+                held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+                let origin = format!("http://{}", held.local_addr().unwrap());
+                Self { peer: None, origin, _listener: None, _held: Some(held) }
+            }
+            NoSuchName => {
+                Self { peer: None, origin: "https://name.invalid".to_owned(), _listener: None, _held: None }
+            }
         }
     }
 }
