@@ -13,6 +13,7 @@ use proofport_core::code::Code;
 use proofport_core::contract::Outcome;
 use proofport_core::decide::Input;
 use proofport_core::event::StopDetail;
+use proofport_core::evidence::Cause;
 use proofport_core::exchange::Send;
 use proofport_core::id::RequestId;
 use proofport_core::state::{IllegalEvent, State};
@@ -68,8 +69,9 @@ impl Inner {
         let over = |code| Ok(Err(Some(Box::new(refuse::refused(code, StopDetail::None)))));
         let id = state.accepted.request_id;
         if state.question.is_some_and(|question| self.now() >= question.until) {
-            // It waited for its hand longer than the question was good for.
-            return over(Code::ApprovalExpired);
+            // Somebody said yes, and no hand came to it while that was good: no silence of people's.
+            let late = StopDetail::Setup { cause: Cause::DeadlinePassed };
+            return Ok(Err(Some(Box::new(refuse::refused(Code::Internal, late)))));
         }
         let bound = self.bound_connection(&state);
         let Some((connection, binding)) = bound.zip(state.binding.clone()) else {

@@ -25,9 +25,11 @@ use proofport_journal::{FatalHook, Journal, JournalKeys, Options};
 use proofport_sandbox::{Limits, Sandbox};
 use proofport_vault::{Destination, KdfParams, Uses, Vault};
 use std::collections::HashMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
 
 /// The secret of every rig: ugly enough to be found in any shape.
 pub const CANARY: &str = "cAnary+/=s3cr3t&%20-9f8e7d6c5b4a";
@@ -188,6 +190,7 @@ pub async fn open_as(home: &Path, clock: Arc<dyn Clock>, probe: Arc<dyn Probe>, 
     let keys = vault.keys().unwrap();
     let syncs = Syncs::default();
     let counted = syncs.clone();
+    freed(&home.journal()).await;
     let start = Instant::now();
     let journal = Journal::open_wrapped(
         &home.journal(),
@@ -224,6 +227,18 @@ pub async fn open_as(home: &Path, clock: Arc<dyn Clock>, probe: Arc<dyn Probe>, 
     .await
     .unwrap();
     Open { broker, vault, syncs, journal_took }
+}
+
+/// Waits until no host has the journal any more. One that was closed has it until the last of its tasks
+/// is over, which may be later than what a test waited for.
+async fn freed(journal: &Path) {
+    let lock = journal.with_extension("redb.lock");
+    let Ok(file) = File::options().read(true).write(true).open(&lock) else { return };
+    let (say, said) = oneshot::channel();
+    // A thread that nothing joins: one that waits in vain must not keep the failed test from ending.
+    std::thread::spawn(move || say.send(file.lock().and_then(|()| file.unlock())));
+    let locked = tokio::time::timeout(Duration::from_secs(60), said).await;
+    locked.expect("another host has the home").expect("the thread waits").expect("the lock can be had");
 }
 
 impl Open {

@@ -51,9 +51,9 @@ pub struct Counts {
     pub told: BTreeMap<String, u64>,
     /// Answers that agents lost, by going away or by the host's end.
     pub lost_answers: u64,
-    /// Questions that were answered with yes, and with no.
+    /// Charges that a person who is asked says yes to.
     pub approved: u64,
-    /// See above.
+    /// Charges that a person who is asked says no to.
     pub denied: u64,
     /// Charges of which agents were told what the books contradict.
     pub false_claims: u64,
