@@ -14,6 +14,7 @@ const JOURNAL: &str = "journal.redb";
 const CONFIG: &str = "proofport.toml";
 const CONNECTORS: &str = "connectors";
 const CACHE: &str = "cache";
+const AUDIT_IDENTITY: &str = "audit-identity.txt";
 
 /// The lock beside the journal, and the new file of a rewrite that did not end.
 const JOURNAL_LOCK: &str = "journal.redb.lock";
@@ -24,7 +25,7 @@ const RESULTS: &str = "results";
 
 /// What may lie in a directory that is made a home: leavings of an interrupted `init`, and a
 /// configuration or certificates written before it.
-const OURS: [&str; 10] = [
+const OURS: [&str; 11] = [
     VAULT,
     VAULT_LOCK,
     JOURNAL,
@@ -35,6 +36,7 @@ const OURS: [&str; 10] = [
     CONFIG,
     CONNECTORS,
     CACHE,
+    AUDIT_IDENTITY,
 ];
 
 /// An existing home directory that was found to be private.
@@ -115,6 +117,13 @@ impl Home {
     #[must_use]
     pub fn cache(&self) -> PathBuf {
         self.path.join(CACHE)
+    }
+
+    /// Where the identity that opens the audit log is put unless another file is named. The host never reads
+    /// it again; it is there for the operator to move away.
+    #[must_use]
+    pub fn audit_identity(&self) -> PathBuf {
+        self.path.join(AUDIT_IDENTITY)
     }
 
     fn refuse_foreign_contents(&self) -> Result<(), HomeError> {

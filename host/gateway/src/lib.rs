@@ -2,6 +2,7 @@
 //! connections declared in it, the approved connectors, and the checks that meet them.
 
 pub mod agent;
+pub mod audit;
 pub mod bind;
 pub mod check;
 pub mod config;
@@ -18,7 +19,10 @@ pub use proofport_broker::{
     AttestError, CallRequest, Caller, Clock, Delivery, FollowError, ReadError, ReconcileError,
     RetryBatchError, RetryError, SystemClock,
 };
-pub use proofport_journal::{Content, Recorded};
+pub use proofport_journal::{
+    AuditEntry, Content, Expected, ExportError, Exported, Finding, Head, JournalError, NotOpened, PublicKey,
+    Recorded, RemoveError, Removed, Report, Unreadable, Verifier, open_export,
+};
 pub use proofport_vault::{Destination, KdfParams, SecretInfo, Uses, Vault, VaultError};
 
 #[cfg(test)]

@@ -472,7 +472,10 @@ pub(super) async fn open(
     connections: Connections,
 ) -> anyhow::Result<Option<Host>> {
     match Host::open(home, passphrase, OpenOptions::program(connections)).await {
-        Ok(host) => Ok(Some(host)),
+        Ok(host) => {
+            app.told_of(&host);
+            Ok(Some(host))
+        }
         Err(HostError::Vault(error @ (VaultError::WrongPassphrase { .. } | VaultError::EmptyPassphrase))) => {
             app.out.remark(&error.to_string());
             Ok(None)
