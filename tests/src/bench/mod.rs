@@ -1,5 +1,6 @@
 //! What `make bench` measures, and what it asks for.
 
+pub mod audit;
 pub mod child;
 pub mod contents;
 pub mod load;
@@ -33,6 +34,7 @@ struct Report {
     idle_resident_kib: u64,
     first_answer_millis: f64,
     content: contents::Content,
+    audit: audit::Audit,
     settled_retries: Vec<Load>,
     recovery: recovery::Recovery,
     asked: Vec<Asked>,
@@ -89,6 +91,17 @@ pub fn only_recovery(invocations: u64) -> std::io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Verifies a log of so many events, and nothing else.
+///
+/// # Errors
+/// As [`run`].
+pub fn only_audit(events: u64) -> std::io::Result<ExitCode> {
+    let audit = child::runtime()?.block_on(audit::measure(events))?;
+    let text = serde_json::to_string_pretty(&audit).map_err(std::io::Error::other)?;
+    writeln!(std::io::stdout(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 async fn measure() -> std::io::Result<Report> {
     let peer = peer::start(Manner::Answers)?;
     let origin = Origin::parse(&format!("http://127.0.0.1:{}", peer.port)).map_err(std::io::Error::other)?;
@@ -113,6 +126,7 @@ async fn measure() -> std::io::Result<Report> {
     let first = median((0..7).map(|_| child_number("first-answer", &home)).collect::<Result<_, _>>()?);
     let first_answer_millis = first as f64 / 1000.0;
     let content = contents::measure().await?;
+    let audit = audit::measure(audit::EVENTS).await?;
     let settled_retries = retries::measure().await?;
     let recovery = recovery::measure(recovery::INVOCATIONS).await?;
     let alone = host.first().map_or(0.0, |load| load.p50_micros as f64);
@@ -128,6 +142,7 @@ async fn measure() -> std::io::Result<Report> {
         at_most("idle host, MiB resident", idle_resident_kib as f64 / 1024.0, 60.0),
         at_most("start to first answer, ms, warm cache", first_answer_millis, 150.0),
         at_most("content of 1 GiB, MiB of memory over idle", content.peak_over_idle_mib(), 100.0),
+        at_least("audit verify, events a second, of 1,000,000", audit.verified_per_second, 200_000.0),
         at_most("recovery of 1,000,000 invocations, from kill to answer, s", recovery.millis / 1000.0, 3.0),
         at_least(
             "how much faster without fsync, at 1 (shows that fsync is on)",
@@ -146,6 +161,7 @@ async fn measure() -> std::io::Result<Report> {
         idle_resident_kib,
         first_answer_millis,
         content,
+        audit,
         settled_retries,
         recovery,
         asked,
@@ -272,6 +288,16 @@ fn print(report: &Report) -> std::io::Result<()> {
         report.content.bytes >> 20,
         report.content.megabytes_per_second,
         report.content.peak_over_idle_mib()
+    )?;
+    let audit = &report.audit;
+    writeln!(
+        out,
+        "audit log of {} events in {} blocks, {:.0} MB: {:.0} events/s verified, {:.0} MB/s exported",
+        audit.events,
+        audit.blocks,
+        audit.bytes as f64 / 1e6,
+        audit.verified_per_second,
+        audit.exported_megabytes_per_second
     )?;
     let recovery = &report.recovery;
     writeln!(

@@ -11,6 +11,7 @@ const CALL_JSON: [&str; 5] = ["call", "shop.create_charge", "--input", INPUT, "-
 /// A home with a call that succeeded, one that is unknown, and the id of the second.
 fn used(service: &Service) -> (Home, String) {
     let home = Home::with_shop(&service.origin);
+    service.will(Fate::Answer);
     home.run(&CALL_JSON).exits(0);
     service.will(Fate::Lose);
     let lost = home.run(&[&CALL_JSON[..], &["--call-key", "another"]].concat()).exits(12).json();
