@@ -3,6 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 VENV := .venv
+NODE := tests/node_modules
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .PHONY: help setup wasm servers demo test lint bench evidence sabotage fuzz
@@ -10,7 +11,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: wasm servers $(VENV)/.done ## what the build and the tests need beyond Rust itself
+setup: wasm servers $(VENV)/.done $(NODE)/.done ## what the build and the tests need beyond Rust itself
 
 wasm:
 	@if command -v rustup >/dev/null; then rustup target add wasm32-wasip2 2>/dev/null; fi
@@ -48,6 +49,13 @@ $(VENV)/.done: tests/requirements.txt
 	@python3 -c 'import ensurepip' 2>/dev/null || { apt-get update -qq && apt-get install -y -qq python3-venv; }
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	@touch $@
+
+# The official clients of MCP for Node.js. No package's script is run.
+$(NODE)/.done: tests/package.json tests/package-lock.json
+	@command -v npm >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm; }
+	@# Not `npm ci`: one package names another for Windows, optional, that not every registry has.
+	npm install --no-save --prefix tests --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 demo: wasm ## the whole story against a payment service that misbehaves

@@ -7,8 +7,9 @@
     reason = "a test says what it expects by panicking"
 )]
 
-use proofport_tests::evidence::{faults, http, kills, settle, ssh};
+use proofport_tests::evidence::{agents, faults, http, kills, settle, ssh};
 use std::path::Path;
+use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_peer_that_fails_at_random_makes_no_claim_false() {
@@ -74,4 +75,17 @@ async fn second_effects_are_seen() {
     assert!(duplicates("none") + duplicates("keyed, marked none") > 0, "{counts:#?}");
     assert_eq!(duplicates("keyed, in a header") + duplicates("keyed, in the request"), 0, "{counts:#?}");
     assert!(!counts.is_sound());
+}
+
+/// Agents go away and come back, people approve and deny, the host is killed: nothing is lost or done twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn agents_at_one_host_lose_nothing() {
+    let duration = Duration::from_secs(8);
+    let counts = agents::run(agents::Plan { agents: 12, duration, kills: 2, seed: 7 }).await;
+    assert!(counts.is_sound(), "{counts:#?}");
+    assert_eq!(counts.kills, 2);
+    for told in ["Made", "Declined", "Denied"] {
+        assert!(counts.told.get(told).is_some_and(|count| *count > 0), "{counts:#?}");
+    }
+    assert!(counts.lost_answers > 0, "{counts:#?}");
 }

@@ -4,11 +4,14 @@ use crate::cancel::Interest;
 use crate::connection::Connection;
 use crate::driver::{Agenda, add};
 use crate::failures::{self, Account};
+use crate::figures::Figures;
 use crate::host::{Clock, Entropy};
 use crate::intent::{Caller, IntentKeys};
+use crate::line::Line;
 use crate::meeting::{Going, Meeting, UnderWay};
 use crate::prepared::Prepared;
 use crate::probe::{Point, Probe};
+use crate::revoked::Revoked;
 use crate::run::{Finished, Run};
 use crate::watch::Watchers;
 use proofport_core::batch::ChildId;
@@ -31,6 +34,7 @@ use proofport_journal::{Batch, BodyKind, Journal, JournalError, Recorded, Room};
 use proofport_vault::{State as VaultState, Vault};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
 use tokio::sync::{Notify, watch};
 
 /// What a broker is made of.
@@ -72,11 +76,19 @@ pub(crate) struct Inner {
     /// Who waits for what.
     pub(crate) interest: Interest,
     /// What is under way of what failures are counted against.
-    failures: failures::UnderWay,
+    pub(crate) failures: failures::UnderWay,
     /// What the host does by itself, and when.
     pub(crate) agenda: Agenda,
     /// Who waits for news of what.
     pub(crate) watchers: Watchers,
+    /// The invocations that wait for a person, with their sessions. What is forgotten here is in the journal.
+    pub(crate) waiting: Mutex<BTreeMap<RequestId, String>>,
+    /// What was taken back.
+    pub(crate) revoked: Revoked,
+    /// What is counted.
+    pub(crate) figures: Figures,
+    /// Changes with the questions.
+    pub(crate) questions: watch::Sender<u64>,
 }
 
 /// The one loop that meets core, journal, vault, egress and sandbox. Cheap to clone.
@@ -160,10 +172,15 @@ impl Broker {
     /// Carries out a call, or answers with the first call of the same intent. The work goes on when
     /// the returned future is dropped.
     pub async fn call(&self, request: CallRequest) -> Delivery {
+        self.call_on(request, None).await
+    }
+
+    /// The same, with a line to the call while there is no answer.
+    pub async fn call_on(&self, request: CallRequest, line: Option<Line>) -> Delivery {
         let inner = Arc::clone(&self.inner);
         let operation = request.operation.clone();
         // The broker owns the work: dropping this future must not drop the exchange.
-        let task = tokio::spawn(Arc::clone(&inner).call(request));
+        let task = tokio::spawn(Arc::clone(&inner).answered(request, line));
         match task.await {
             Ok(delivery) => delivery,
             Err(_) => inner.refusal(Code::Internal, Some(operation)),
@@ -208,6 +225,12 @@ impl Broker {
         &self.inner.journal
     }
 
+    /// Now, and never before anything that is on record: the one clock of this host.
+    #[must_use]
+    pub fn now(&self) -> UnixMillis {
+        self.inner.now()
+    }
+
     /// Whether nothing may begin: the vault is locked, or an operator's mark is set.
     #[must_use]
     pub fn is_locked(&self) -> bool {
@@ -223,6 +246,18 @@ impl Broker {
     #[must_use]
     pub fn refuse(&self, code: Code, operation: Option<OperationName>) -> Delivery {
         self.inner.refusal(code, operation)
+    }
+
+    /// What this process counted so far.
+    #[must_use]
+    pub fn figures(&self) -> &Figures {
+        &self.inner.figures
+    }
+
+    /// How many invocations are under way.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.inner.count_under_way()
     }
 
     pub(crate) fn inner(&self) -> &Arc<Inner> {
@@ -261,6 +296,10 @@ impl Inner {
             failures: failures::UnderWay::default(),
             agenda: Agenda::default(),
             watchers: Watchers::default(),
+            waiting: Mutex::default(),
+            revoked: Revoked::default(),
+            figures: Figures::default(),
+            questions: watch::Sender::new(0),
         })
     }
 
@@ -351,8 +390,12 @@ impl Inner {
         }
     }
 
-    async fn call(self: Arc<Self>, request: CallRequest) -> Delivery {
-        self.carry_out(request, None, None).await
+    /// Carries out a call, and counts its answer.
+    async fn answered(self: Arc<Self>, request: CallRequest, line: Option<Line>) -> Delivery {
+        let since = Instant::now();
+        let delivery = Arc::clone(&self).carry_out_on(request, None, None, line).await;
+        self.figures.answered(&delivery.envelope, since.elapsed());
+        delivery
     }
 
     /// Carries out a call. `link`: it sends children of a batch once more, and is found again by this. `follows`:
@@ -362,6 +405,16 @@ impl Inner {
         request: CallRequest,
         link: Option<(Continues, Digest)>,
         follows: Option<RequestId>,
+    ) -> Delivery {
+        self.carry_out_on(request, link, follows, None).await
+    }
+
+    async fn carry_out_on(
+        self: Arc<Self>,
+        request: CallRequest,
+        link: Option<(Continues, Digest)>,
+        follows: Option<RequestId>,
+        line: Option<Line>,
     ) -> Delivery {
         let (continues, link) = link.map(|(continues, link)| (Box::new(continues), link)).unzip();
         // The first gate, before anything is said about what exists.
@@ -405,10 +458,21 @@ impl Inner {
         // sent again be theirs.
         let by_itself = contract_known && follows.is_none() && link.is_none();
         let bound = connection.as_ref().filter(|_| by_itself);
-        let account = bound.map(|c| Account::of(&self.failures, &request, c.failures));
+        let account = bound.map(|c| {
+            let who = (request.caller.principal.as_str(), request.caller.session.as_str());
+            Account::of(&self.failures, who, &request.operation, c.failures)
+        });
         let spent = account.as_ref().filter(|_| !call_key_reused);
         if let Some(stopped) = spent.and_then(|account| self.too_often(account, &request)) {
             return stopped;
+        }
+        let reads = declared.is_some_and(|operation| operation.contract.effect == Effect::Read);
+        if reads && let Some(state) = self.same_question(&request, &Digest::of_bytes(canonical.as_bytes())) {
+            return self.answer(&state, true);
+        }
+        if self.asks_too_much(&request.caller.session) {
+            tracing::warn!("a session has as many questions open as it may; nothing more is taken on for it");
+            return self.refusal(Code::ApprovalPending, Some(request.operation));
         }
         if self.journal.room() == Room::Short {
             // What is under way keeps the space that is left, for its settlement.
@@ -422,6 +486,7 @@ impl Inner {
             request_id: RequestId::from_random(random),
             operation: request.operation.clone(),
             principal: request.caller.principal.clone(),
+            session: request.caller.session.clone(),
             input: Digest::of_bytes(if value.is_some() { canonical.as_bytes() } else { &request.input }),
             call_key: request.call_key.as_deref().map(|key| Digest::of_bytes(key.as_bytes())),
             at: self.now(),
@@ -432,6 +497,11 @@ impl Inner {
         let finished = match begun {
             Ok(mut run) => {
                 run.account = account;
+                run.scratch.authority = request.caller.authority;
+                if let Some(line) = line {
+                    let id = run.state.accepted.request_id;
+                    tokio::spawn(line.attend(Arc::clone(&self), id, watcher.clone()));
+                }
                 // Whoever sent children again holds their batch until this is over: it does not rest meanwhile.
                 run.scratch.rests = link.is_none();
                 if let Some(keys) = keys.as_ref().filter(|_| !call_key_reused) {
@@ -511,6 +581,7 @@ impl Inner {
             self.watchers.tell(id);
         }
         for kind in kinds {
+            self.figures.recorded(kind);
             self.probe.at(Point::AfterCommit(kind));
             tracing::debug!(invocation = ?id, event = %kind, "on record");
         }

@@ -4,25 +4,31 @@
 use crate::broker::{Broker, Delivery, Inner, ReadError};
 use crate::driver::add;
 use crate::intent::Caller;
+use crate::refuse;
 use proofport_core::code::Code;
 use proofport_core::decide::Input;
 use proofport_core::id::RequestId;
 use proofport_core::inquiry::{Move, announced};
+use proofport_core::project::last_boundary;
 use proofport_core::state::{IllegalEvent, Standing, State};
 use proofport_journal::JournalError;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::watch;
+
+/// How soon it is looked again at an invocation that somebody is about to carry out.
+const SOON: Duration = Duration::from_millis(20);
 
 /// The invocations that are under way, and how to tell them that nobody waits any more.
 pub(crate) struct Interest {
-    all: Mutex<HashMap<RequestId, Waiting>>,
+    pub(crate) all: Mutex<HashMap<RequestId, Waiting>>,
     /// How many there are, and whether the host takes on new ones.
     count: watch::Sender<(usize, bool)>,
 }
 
-struct Waiting {
-    cancel: watch::Sender<bool>,
+pub(crate) struct Waiting {
+    pub(crate) cancel: watch::Sender<bool>,
     newest: watch::Receiver<Option<State>>,
 }
 
@@ -98,6 +104,11 @@ impl Inner {
         taken.then(|| Entered { inner: Arc::clone(self), id: None })
     }
 
+    /// How many invocations, and questions about such, are under way.
+    pub(crate) fn count_under_way(&self) -> usize {
+        self.interest.count.borrow().0
+    }
+
     /// When the host takes on nothing new any more.
     pub(crate) async fn stopping(&self) {
         // The sender is this host's own, so that the wait ends with its word.
@@ -132,22 +143,39 @@ impl Inner {
     async fn forgo(self: Arc<Self>, id: RequestId) -> Result<bool, ForgoError> {
         // A host that stops leaves everything as it is.
         let Some(_entered) = self.enter_asking() else { return Ok(true) };
-        // Only a repeat is taken back; whoever else holds the record is not waited for.
-        let repeats = |state: &State| matches!(announced(state), Some(Move::Repeat { .. }));
-        if !self.state(&id)?.as_ref().is_some_and(repeats) {
+        // Only what would send its effect is taken back; whoever else holds the record is not waited for.
+        let sends = |state: &State| {
+            matches!(announced(state), Some(Move::Repeat { .. } | Move::Lapse { .. } | Move::Begin))
+        };
+        if !self.state(&id)?.as_ref().is_some_and(sends) {
             return Ok(!self.is_entered(&id));
         }
-        let _claim = self.claim_when_free(id).await;
+        let mut freed = std::pin::pin!(self.asked.notified());
+        freed.as_mut().enable();
+        let Some(_claim) = self.claim(id) else {
+            // Whoever has it may be about to carry it out, and is told then.
+            tokio::select! {
+                () = freed => {}
+                () = tokio::time::sleep(SOON) => {}
+            }
+            return Ok(false);
+        };
         if self.is_entered(&id) {
             return Ok(false);
         }
         let Some(mut state) = self.state(&id)? else { return Ok(true) };
-        if !repeats(&state) {
+        if !sends(&state) {
             return Ok(true);
         }
         let (now, mut events) = (self.now(), Vec::new());
         add(&mut state, &mut events, Input::Cancelled, now)?;
-        self.add_next_move(&mut state, &mut events, now)?;
+        if state.dispatched() {
+            self.add_next_move(&mut state, &mut events, now)?;
+        } else {
+            // Whatever a person would say: it does not run.
+            let phase = last_boundary(&state);
+            add(&mut state, &mut events, refuse::cancelled(phase), now)?;
+        }
         self.record(&state, events, now).await?;
         Ok(true)
     }

@@ -2,6 +2,7 @@
 //! limits.
 
 use crate::ssh::SshBinding;
+use crate::word::Approvals;
 use proofport_core::contract::{InjectionMode, Repeat, Role};
 use proofport_core::digest::Digest;
 use proofport_core::failures::FailureBudget;
@@ -64,6 +65,8 @@ pub struct Declaration {
     pub retries: Option<RetryBudget>,
     /// How often a session may fail at each of its operations.
     pub failures: FailureBudget,
+    /// Whose word its operations need.
+    pub approvals: Approvals,
     /// How often the host asks by itself what became of an effect, where the operation declares that it may.
     pub reconciliations: Option<RetryBudget>,
     /// How often, and until when, the host looks by itself at a job that was submitted.

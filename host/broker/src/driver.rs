@@ -1,6 +1,8 @@
 //! What the host does by itself about effects whose fate is unknown: it carries out the repeats and the
 //! questions that are announced in their records, at their time, and nothing else.
 
+use crate::approvals::DecideError;
+use crate::begin::BeginError;
 use crate::broker::{Broker, Delivery, Inner, ReadError};
 use crate::follow::FollowError;
 use crate::intent::Caller;
@@ -23,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, Semaphore};
 
 /// How many invocations the host looks after at once.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 64;
 
 /// How long it waits where the vault is locked or somebody else is at it, in milliseconds.
 const A_WHILE: u64 = 1000;
@@ -73,6 +75,10 @@ enum ChoreError {
     Illegal(#[from] IllegalEvent),
     #[error(transparent)]
     Follow(#[from] FollowError),
+    #[error(transparent)]
+    Begin(#[from] BeginError),
+    #[error(transparent)]
+    Decide(#[from] DecideError),
 }
 
 impl Broker {
@@ -168,6 +174,7 @@ impl Inner {
 
     /// Puts on the agenda what this durable record announces.
     pub(crate) fn keep_in_mind(&self, state: &State) {
+        self.note_question(state);
         if let Some(next) = announced(state) {
             self.agenda.put(next.at(), state.accepted.request_id);
         }
@@ -222,8 +229,13 @@ impl Inner {
         // A host that stops waits for it, and begins none.
         let Some(_entered) = self.enter_asking() else { return Ok(Came::NotNow) };
         let Some(state) = self.state(&id)? else { return Ok(Came::Done) };
-        let Some(next) = announced(&state) else { return Ok(Came::Done) };
-        if self.is_entered(&id) || self.is_locked() {
+        let Some(next) = announced(&state) else {
+            self.note_question(&state);
+            return Ok(Came::Done);
+        };
+        // A question lapses whether or not secrets may be used.
+        let needs_secrets = !matches!(next, Move::Lapse { .. });
+        if self.is_entered(&id) || (needs_secrets && self.is_locked()) {
             return Ok(Came::NotNow);
         }
         if next.at() > self.now().max(due) {
@@ -233,6 +245,8 @@ impl Inner {
         match next {
             Move::Repeat { at } => self.repeat(id, at).await,
             Move::Ask { at } => self.ask(id, at).await,
+            Move::Lapse { at } => self.lapse_unless_answered(id, at).await,
+            Move::Begin => Ok(if self.begin(id).await? { Came::Done } else { Came::NotNow }),
             Move::Look { .. } => self.look(id).await,
         }
     }
@@ -304,6 +318,22 @@ impl Inner {
         let next = after_asking(&state, ended_at(&history).unwrap_or(now), now, self.roll());
         add(&mut state, &mut events, next, now)?;
         self.record(&state, events, now).await?;
+        Ok(Came::Done)
+    }
+
+    /// Lets a question lapse, unless somebody was faster.
+    async fn lapse_unless_answered(
+        self: &Arc<Self>,
+        id: RequestId,
+        due: UnixMillis,
+    ) -> Result<Came, ChoreError> {
+        let Some(_claim) = self.claim(id) else { return Ok(Came::NotNow) };
+        let Some(state) = self.state(&id)? else { return Ok(Came::Done) };
+        if announced(&state) != Some(Move::Lapse { at: due }) {
+            self.keep_in_mind(&state);
+            return Ok(Came::Done);
+        }
+        self.lapse(state).await?;
         Ok(Came::Done)
     }
 

@@ -5,6 +5,7 @@ use crate::broker::{CallRequest, Delivery, Inner};
 use proofport_core::code::Code;
 use proofport_core::digest::Digest;
 use proofport_core::failures::{self, FailureBudget, Mark};
+use proofport_core::id::OperationName;
 use proofport_core::state::State;
 use proofport_core::time::UnixMillis;
 use proofport_journal::{Journal, JournalError};
@@ -49,9 +50,14 @@ pub(crate) struct Account {
 
 impl Account {
     /// What this call counts against: its session at its operation.
-    pub(crate) fn of(under_way: &UnderWay, request: &CallRequest, budget: FailureBudget) -> Self {
-        let operation = request.operation.to_string();
-        let parts = [&request.caller.principal, &request.caller.session, &operation];
+    pub(crate) fn of(
+        under_way: &UnderWay,
+        (principal, session): (&str, &str),
+        operation: &OperationName,
+        budget: FailureBudget,
+    ) -> Self {
+        let operation = operation.to_string();
+        let parts = [principal, session, &operation];
         let whose = Digest::of_parts("proofport.failures/1", &parts.map(|part| part.as_bytes()));
         Self { whose, budget, under_way: under_way.clone(), counted: false, entered: false }
     }

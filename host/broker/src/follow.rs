@@ -3,7 +3,7 @@
 
 use crate::broker::{Broker, CallRequest, Delivery, Inner, ReadError};
 use crate::driver::add;
-use crate::intent::Caller;
+use crate::intent::{Authority, Caller};
 use proofport_core::contract::Effect;
 use proofport_core::decide::Input;
 use proofport_core::id::{OperationName, RequestId};
@@ -104,6 +104,7 @@ impl Inner {
             caller: caller.unwrap_or_else(|| Caller {
                 principal: state.accepted.principal.clone(),
                 session: OF_THE_HOST.to_owned(),
+                authority: Authority::Operator,
             }),
         };
         let delivery = Arc::clone(&self).carry_out(request, None, Some(id)).await;

@@ -10,6 +10,18 @@ pub struct Caller {
     pub principal: String,
     /// The agent's process.
     pub session: String,
+    /// By what right.
+    pub authority: Authority,
+}
+
+/// By what right somebody calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authority {
+    /// An operator's, proved by the passphrase, or the host's own within what its admin set: nobody is asked
+    /// once more.
+    Operator,
+    /// An agent's, in an admitted session: the policy says who is asked.
+    Agent,
 }
 
 /// Where an intent is remembered: for its session and for its principal, whatever the contract says. An

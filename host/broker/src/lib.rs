@@ -5,9 +5,11 @@
 //! one place, `Run::persist_then_act`. The broker owns the work: a caller that goes away cancels
 //! nothing by going.
 
+mod approvals;
 mod ask;
 mod attest;
 mod batch;
+mod begin;
 mod broker;
 mod cancel;
 mod connect;
@@ -17,10 +19,12 @@ mod dividing;
 mod driver;
 mod exchange;
 mod failures;
+mod figures;
 mod follow;
 mod host;
 mod intent;
 mod judge;
+mod line;
 mod links;
 mod meeting;
 mod prepare;
@@ -31,22 +35,28 @@ mod reconcile;
 mod refuse;
 mod retry;
 mod retry_batch;
+mod revoked;
 mod run;
 mod ssh;
 mod start;
 mod unknowns;
 mod validate;
 mod watch;
+mod word;
 
+pub use approvals::{Card, DecideError, Reach};
 pub use attest::AttestError;
 pub use broker::{Broker, CallRequest, Delivery, Parts, ReadError};
 pub use connection::{BadSchema, Binding, Connection, Declaration, Fresh, Limits, Place, ProxyBinding};
+pub use figures::{Counted, DURATION_MILLIS, Figures};
 pub use follow::FollowError;
 pub use host::{Clock, Entropy, SystemClock, SystemEntropy};
-pub use intent::Caller;
+pub use intent::{Authority, Caller};
+pub use line::{CallersEnd, Line};
 pub use probe::{NoProbe, Point, Probe};
 pub use reconcile::ReconcileError;
 pub use retry::RetryError;
 pub use retry_batch::RetryBatchError;
 pub use ssh::{SshBinding, SshJumpBinding};
 pub use start::StartError;
+pub use word::{Approvals, QUESTION_SECONDS};

@@ -6,6 +6,7 @@ use crate::intent;
 use proofport_core::contract::Outcome;
 use proofport_core::digest::Digest;
 use proofport_core::id::RequestId;
+use proofport_core::inquiry::{Move, announced};
 use proofport_core::state::State;
 use proofport_journal::BodyKind;
 use std::collections::BTreeSet;
@@ -19,8 +20,13 @@ pub(crate) fn link(parent: &RequestId) -> Digest {
 pub(crate) fn counts(state: &State) -> bool {
     match state.outcome() {
         Outcome::Committed | Outcome::Unknown => true,
-        Outcome::NotAttempted | Outcome::Rejected => state.has_committed_child(),
+        Outcome::NotAttempted | Outcome::Rejected => state.has_committed_child() || waits(state),
     }
+}
+
+/// Whether a person is asked about it, or said yes: it may still be carried out.
+fn waits(state: &State) -> bool {
+    matches!(announced(state), Some(Move::Lapse { .. } | Move::Begin))
 }
 
 impl Broker {

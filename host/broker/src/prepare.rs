@@ -44,9 +44,10 @@ impl Run {
             None => self.step(&connection).await.map_err(|fault| fault.to_string()),
         };
         match step {
-            Ok(Step::Send(send)) => match send.role {
-                Role::Query => self.query(&connection, send).await,
-                Role::Effect => self.load(&connection, send).await,
+            Ok(Step::Send(send)) => match (self.before(&connection, &send), send.role) {
+                (Some(inputs), _) => inputs,
+                (None, Role::Query) => self.query(&connection, send).await,
+                (None, Role::Effect) => self.load(&connection, send).await,
             },
             Ok(Step::Settle(verdict)) if self.is_read() && !self.state.queries.is_empty() => {
                 vec![self.judge_read(Ok(verdict))]
@@ -55,6 +56,14 @@ impl Run {
             Ok(Step::Settle(_)) => vec![refuse::breach("a verdict on an effect that was not sent")],
             Ok(Step::Refuse(_)) => self.fault_after_queries("a refusal after something was sent".to_owned()),
             Err(fault) => self.fault_after_queries(fault),
+        }
+    }
+
+    /// What happens instead of this step, where it may not be carried out, or not yet.
+    fn before(&mut self, connection: &Connection, send: &Send) -> Option<Vec<Input>> {
+        match self.refuse_revoked(connection) {
+            Some(refused) => Some(vec![refused]),
+            None => self.ask_first(connection, send),
         }
     }
 
@@ -74,6 +83,11 @@ impl Run {
             Ok(connected) => connected,
             Err(inputs) => return inputs,
         };
+        // Locked or taken back while the connection was made: nothing of the query has left.
+        if let Some(refused) = self.refuse_taken_back(connection, &send) {
+            inputs.push(refused);
+            return inputs;
+        }
         let fingerprint = send.request.fingerprint();
         let queried = |evidence: Evidence| {
             let facts = QueryFacts { purpose, request: fingerprint, peer: peer.clone(), evidence };
@@ -162,9 +176,9 @@ impl Run {
                 return inputs;
             }
         };
-        if self.inner.is_locked() {
-            // It was locked while the connection was made; nothing of the effect has left.
-            inputs.push(refuse::refused(Code::VaultLocked, StopDetail::None));
+        // Locked or taken back while the connection was made: nothing of the effect has left.
+        if let Some(refused) = self.refuse_taken_back(connection, &send) {
+            inputs.push(refused);
             return inputs;
         }
         if self.taken_over().and_then(|continues| continues.key.as_ref()).is_some_and(|key| {

@@ -126,6 +126,9 @@ impl Inner {
         let settles_after =
             binding.contract.reconcile.ok_or(ReconcileError::NotDeclared)?.absence_settles_after_seconds;
         let connection = inner.bound_connection(&state).ok_or(ReconcileError::BindingChanged)?;
+        if inner.is_revoked(&connection) {
+            return Err(ReconcileError::BindingChanged);
+        }
         let input = inner.journal.body(id, BodyKind::Input)?.ok_or(ReconcileError::RecordMissing)?;
         let request = inner.journal.body(id, BodyKind::Request)?.ok_or(ReconcileError::RecordMissing)?;
         let request: Request = serde_json::from_slice(&request).map_err(|_| ReconcileError::RecordMissing)?;
@@ -198,6 +201,9 @@ impl Run {
                 Step::Settle(verdict) => return Ok(verdict),
                 Step::Refuse(_) => return Err(nothing("the connector refused".to_owned())),
                 Step::Send(send) => {
+                    if self.inner.is_revoked(connection) {
+                        return Err(ReconcileError::BindingChanged);
+                    }
                     self.pin_newest_credential(connection, &send.request);
                     let connected = self.connect(connection, &send, &[]).await;
                     let Connected { ready, peer, request, inputs } = match connected {

@@ -4,6 +4,7 @@
 use crate::ask::Authorized;
 use crate::broker::{Broker, Delivery, Inner, ReadError};
 use crate::connection::Connection;
+use crate::intent::Caller;
 use crate::refuse;
 use crate::run::{Finished, Run, RunError};
 use proofport_core::code::Code;
@@ -17,7 +18,7 @@ use proofport_core::exchange::{Request, Send};
 use proofport_core::id::RequestId;
 use proofport_core::inquiry::after_an_end;
 use proofport_core::job::after_submitting;
-use proofport_core::retry::{self, Leave, permitted};
+use proofport_core::retry::{self, Leave, asked_again, permitted};
 use proofport_core::state::{Standing, State};
 use proofport_core::time::UnixMillis;
 use proofport_core::verdict::Step;
@@ -84,6 +85,8 @@ const fn words(leave: Leave) -> &'static str {
 pub(crate) enum By {
     /// An operator, now.
     Operator,
+    /// The caller whose invocation it is, now.
+    Caller,
     /// The host, as it announced.
     Host {
         /// A time that was waited for, and so has come, whatever the clock says.
@@ -115,10 +118,29 @@ impl Broker {
     }
 }
 
+impl Broker {
+    /// The same by the word of the caller whose invocation it is, which needs a budget: the connection's, or
+    /// else three attempts in a day. Another's invocation is as unknown as none.
+    ///
+    /// # Errors
+    /// When nothing may be sent. Nothing was, then.
+    pub async fn retry_by(&self, id: &RequestId, caller: &Caller) -> Result<Delivery, RetryError> {
+        match self.inner().state(id)? {
+            Some(state) if state.accepted.principal == caller.principal => {}
+            Some(_) | None => return Err(RetryError::NoSuchInvocation),
+        }
+        let task = tokio::spawn(Arc::clone(self.inner()).send_again(*id, By::Caller));
+        task.await.unwrap_or_else(|_| Err(RetryError::Internal("it panicked".to_owned())))
+    }
+}
+
 impl Inner {
     /// Sends an effect again: by an operator's word, or as the host announced it.
     pub(crate) async fn send_again(self: Arc<Self>, id: RequestId, by: By) -> Result<Delivery, RetryError> {
-        let by_operator = by == By::Operator;
+        let asked = match by {
+            By::Operator | By::Caller => true,
+            By::Host { .. } => false,
+        };
         if self.is_locked() {
             return Err(RetryError::VaultLocked);
         }
@@ -128,8 +150,10 @@ impl Inner {
         }
         let state = self.state(&id)?.ok_or(RetryError::NoSuchInvocation)?;
         let now = self.now();
-        if by_operator {
-            permitted(&state, now).map_err(RetryError::NotPermitted)?;
+        match by {
+            By::Operator => permitted(&state, now).map_err(RetryError::NotPermitted)?,
+            By::Caller => asked_again(&state, now).map_err(RetryError::NotPermitted)?,
+            By::Host { .. } => {}
         }
         if state.queries.iter().any(|query| query.purpose == QueryPurpose::Prepare) {
             return Err(RetryError::Prepared);
@@ -165,12 +189,13 @@ impl Inner {
         // What was learnt of the attempts before stays.
         run.scratch.protected = protected;
         run.scratch.claim = Some(claim);
-        run.scratch.by_operator = by_operator;
-        run.scratch.rests = by_operator;
+        run.scratch.by_operator = by == By::Operator;
+        run.scratch.by_caller = by == By::Caller;
+        run.scratch.rests = asked;
         if let By::Host { due } = by {
             run.scratch.waited_for = due;
         }
-        if by_operator {
+        if asked {
             run.learn(Input::Repeat(now))?;
         }
         let newest = run.newest();
@@ -230,6 +255,11 @@ impl Run {
         self.scratch.effect = Some(send);
     }
 
+    /// Whether the next attempt is the host's own, within its budget.
+    const fn by_host(&self) -> bool {
+        !self.scratch.by_operator && !self.scratch.by_caller
+    }
+
     /// What the host does by itself about an attempt that ended without a settlement, or about a job that it
     /// submitted, put on record with its end.
     pub(crate) fn schedule(&mut self) -> Result<(), RunError> {
@@ -246,7 +276,7 @@ impl Run {
         let now = self.inner.now();
         match after_an_end(&self.state, now, now, self.inner.roll()) {
             Some(input) => {
-                self.scratch.by_operator = false;
+                (self.scratch.by_operator, self.scratch.by_caller) = (false, false);
                 self.learn(input)
             }
             None => Ok(()),
@@ -291,7 +321,7 @@ impl Run {
 
     /// The effect as it was, to be sent again; or why it is not: what was announced may be too late by now.
     pub(crate) fn load_again(&mut self) -> Option<Input> {
-        if retry::still(&self.state, self.inner.now(), !self.scratch.by_operator).is_err() {
+        if retry::still(&self.state, self.inner.now(), self.by_host()).is_err() {
             return Some(too_late());
         }
         // The connector gets to see one answer to its effect: the last.
@@ -308,7 +338,7 @@ impl Run {
         if self.state.outcome() != Outcome::Unknown {
             return None;
         }
-        if retry::still(&self.state, self.inner.now(), !self.scratch.by_operator).is_err() {
+        if retry::still(&self.state, self.inner.now(), self.by_host()).is_err() {
             return Some(too_late());
         }
         if let Err(code) = retry::is_same_effect(&self.state, request, self.scratch.key.as_ref()) {

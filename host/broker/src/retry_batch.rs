@@ -2,7 +2,7 @@
 //! own that is linked to the first.
 
 use crate::broker::{Broker, CallRequest, Delivery, Inner, ReadError};
-use crate::intent::Caller;
+use crate::intent::{Authority, Caller};
 use crate::links::link;
 use crate::refuse;
 use crate::run::Run;
@@ -120,7 +120,8 @@ impl Inner {
             Asker::Caller(caller) if caller.principal == state.accepted.principal => caller,
             Asker::Caller(_) => return Err(RetryBatchError::NoSuchInvocation),
             Asker::Operator => {
-                Caller { principal: state.accepted.principal.clone(), session: "operator".to_owned() }
+                let (principal, session) = (state.accepted.principal.clone(), "operator".to_owned());
+                Caller { principal, session, authority: Authority::Operator }
             }
         };
         if !state.is_batch() {
@@ -222,7 +223,8 @@ fn nothing(permitted: &Again) -> RetryBatchError {
 /// child is never sent again from two. One that was refused for good wherever it was sent may be sent anew.
 fn carried_on(descendants: &[State]) -> BTreeSet<ChildId> {
     let mut carried = BTreeSet::new();
-    for state in descendants {
+    // What was stopped before its dispatch carries nothing.
+    for state in descendants.iter().filter(|state| state.stopped.is_none()) {
         // While its own outcome is open, it may be repeated whole.
         let open = state.settled.is_none();
         for claim in claims(state, UnixMillis::default()) {

@@ -7,6 +7,7 @@ use crate::connection::Connection;
 use crate::content::Storage;
 use crate::exchange::{Exchanged, Ready};
 use crate::failures::Account;
+use crate::intent::Authority;
 use crate::probe::Point;
 use crate::refuse;
 use proofport_core::call::Call;
@@ -60,6 +61,8 @@ pub(crate) struct Run {
 
 /// What an invocation needs while it is under way, and what its record doesn't hold.
 pub(crate) struct Scratch {
+    /// By what right it was called.
+    pub(crate) authority: Authority,
     /// The admin's binding; none: there is no such connection.
     pub(crate) connection: Option<Arc<Connection>>,
     /// The input; none: it was not JSON.
@@ -89,6 +92,8 @@ pub(crate) struct Scratch {
     pub(crate) waited_for: UnixMillis,
     /// Whether an operator asked for the next attempt.
     pub(crate) by_operator: bool,
+    /// Whether its caller did.
+    pub(crate) by_caller: bool,
     /// A verified connection with the effect loaded.
     pub(crate) loaded: Option<(Ready, Request)>,
     /// How long setting its connection up took.
@@ -114,6 +119,7 @@ pub(crate) struct Scratch {
 impl Scratch {
     fn new(connection: Option<Arc<Connection>>) -> Self {
         Self {
+            authority: Authority::Operator,
             connection,
             input: None,
             canonical: String::new(),
@@ -132,6 +138,7 @@ impl Scratch {
             rests: true,
             waited_for: UnixMillis::default(),
             by_operator: false,
+            by_caller: false,
             loaded: None,
             setup_took: Duration::ZERO,
             follows: None,
@@ -390,6 +397,8 @@ impl Run {
             EventKind::OutcomeSettled,
         ];
         let turns = self.state.dispatched() && turns.into_iter().any(has);
+        // So does one that waits for a person, until it is over.
+        let (asks, asked) = (has(EventKind::ApprovalRequested), self.state.question.is_some());
         let open = self.state.active().is_some()
             || self.state.retry_at.is_some()
             || announced(&self.state).is_some();
@@ -404,9 +413,9 @@ impl Run {
             at,
             events,
             bodies: std::mem::take(&mut self.bodies),
-            // What never reached its dispatch is tried anew, so it need not be remembered.
-            intents: if dispatches { std::mem::take(&mut self.intents) } else { Vec::new() },
-            open: (dispatches || ends || turns).then_some(open),
+            // What never reached its dispatch, or a person, is tried anew, so it need not be remembered.
+            intents: if dispatches || asks { std::mem::take(&mut self.intents) } else { Vec::new() },
+            open: (dispatches || ends || turns || asked).then_some(open),
             tally,
         };
         self.inner.append(batch).await?;

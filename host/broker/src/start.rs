@@ -35,6 +35,14 @@ impl Broker {
     /// When the journal can't be read or written, or holds what can't have happened.
     pub async fn start(parts: Parts) -> Result<Self, StartError> {
         let inner = Inner::of(parts);
+        let host = inner.journal.host_events(usize::MAX)?.into_iter();
+        inner.revoked.recall(
+            host.filter_map(
+                |recorded| {
+                    if let Event::Host(event) = recorded.event { Some(event) } else { None }
+                },
+            ),
+        );
         // Together, so that many of them share few commits.
         let mut ends = JoinSet::new();
         for id in inner.journal.open_invocations()? {

@@ -2,11 +2,13 @@
 
 use crate::batch;
 use crate::connection::Connection;
+use crate::intent::Authority;
 use crate::prepare::over_limit;
 use crate::refuse;
 use crate::run::Run;
 use crate::ssh::SshBinding;
 use jsonschema::error::ValidationErrorKind;
+use proofport_core::approval::ApprovalTerms;
 use proofport_core::call::Call;
 use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Repeat};
@@ -29,6 +31,9 @@ impl Run {
         let Some(connection) = self.scratch.connection.clone() else {
             return refuse::refused(Code::UnsupportedAction, StopDetail::UnknownConnection);
         };
+        if let Some(refused) = self.refuse_revoked(&connection) {
+            return refused;
+        }
         let name = self.state.accepted.operation.operation.clone();
         let Some((operation, validators)) =
             connection.manifest.operation(&name).zip(connection.validators(&name))
@@ -77,7 +82,7 @@ impl Run {
         };
         let reference = self.state.accepted.reference();
         self.scratch.call = Some(Call {
-            operation: name,
+            operation: name.clone(),
             input: self.scratch.canonical.clone(),
             config: connection.config.clone(),
             reference: reference.clone(),
@@ -86,6 +91,10 @@ impl Run {
         });
         let asks = contract.reconcile.is_some_and(|terms| terms.automatic);
         let reconciliations = connection.reconciliations.filter(|_| asks);
+        let approval = match self.scratch.authority {
+            Authority::Operator => ApprovalTerms::NONE,
+            Authority::Agent => connection.approvals.terms(&name, contract.effect),
+        };
         let following = connection.following.filter(|_| contract.job_operation.is_some());
         self.scratch.key = key;
         self.scratch.contract = Some(contract.clone());
@@ -122,6 +131,7 @@ impl Run {
                     reconciliations,
                     following,
                     ways: Some(connection.ways()),
+                    approval,
                 }))
             }
             Err(fault) => refuse::fault(&fault),
@@ -180,6 +190,8 @@ impl Run {
         let protected = &mut self.scratch.protected;
         self.scratch.steps += 1;
         protected.connector_steps = self.scratch.steps;
+        let spent = report.as_ref().ok().map(|report| (report.fuel, report.micros));
+        self.inner.figures.stepped(spent);
         match report {
             Ok(report) => {
                 protected.connector_fuel += report.fuel;

@@ -105,7 +105,7 @@ fn moves(state: &State) -> bool {
         | Standing::Dispatched
         | Standing::Answered => true,
         Standing::Ended => match announced(state) {
-            Some(Move::Repeat { .. } | Move::Ask { .. }) => true,
+            Some(Move::Repeat { .. } | Move::Ask { .. } | Move::Lapse { .. } | Move::Begin) => true,
             // What becomes of a job is another call's answer.
             Some(Move::Look { .. }) | None => false,
         },

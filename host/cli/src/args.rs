@@ -7,7 +7,9 @@ use clap::{Args, Parser, Subcommand};
 use proofport_core::attestation::{AttestedOutcome, AttestedReason};
 use proofport_core::batch::Which;
 use proofport_core::contract::InjectionMode;
+use proofport_core::digest::Digest;
 use proofport_core::id::{Name, OperationName, RequestId};
+use proofport_core::session::SessionId;
 use proofport_gateway::Destination;
 use std::path::PathBuf;
 
@@ -28,6 +30,18 @@ Start here:
 
 The passphrase is taken from --passphrase-file, else from PROOFPORT_PASSPHRASE, else it is asked for.
 PROOFPORT_LOG=debug writes more of this program's log to standard error; failures are there anyway.";
+
+const SERVE_HELP: &str = "\
+It listens at agent.sock in the home, and for HTTP where `[serve]` in proofport.toml says so. An agent is let
+in by an operator's word or by a token. The passphrase is needed once, at the start.
+
+SIGTERM or Ctrl-C: nothing new is taken on, what is under way is waited for, at the latest until its deadline,
+and its answers go out. A second one leaves at once: what was under way is then unknown, and on record.
+
+With --json one line on standard output says where it listens, once it does.
+
+Exit status: 0 stopped, 1 it could not serve, 2 a mistake in proofport.toml, 12 left while something was
+under way.";
 
 const CALL_HELP: &str = "\
 Examples:
@@ -61,6 +75,24 @@ Examples:
 The value is read from standard input, never from the command line; one newline at its end is left out.
 It is not shown again.";
 
+const TOKEN_HELP: &str = "\
+Examples:
+  proofport session token mailer > mailer.token
+  curl -H \"Authorization: Bearer $(cat mailer.token)\" http://127.0.0.1:7433/v1/operations
+
+An agent has one token at a time. It is good until `proofport session end`, over restarts too. What is kept is \
+its digest, so that nobody can show it again.";
+
+const APPROVE_HELP: &str = "\
+Examples:
+  proofport approvals
+  proofport approve ACT
+  proofport approve ACT --minutes 30
+
+What is shown is what is sent: the word is about the request's fingerprint, and what has changed since (its
+connector, its targets, its credential's version) is not sent. It is recorded and answered at once, and the
+work goes on after. Without --once, --session or --minutes it reaches as far as the operation's policy says.";
+
 const RETRY_HELP: &str = "\
 An unknown call is sent once more with its own bytes, key and credential, where its contract makes a second
 arrival harmless. Of a batch that was answered, those children go out whose own entries permit it, as a call
@@ -87,6 +119,13 @@ that harmless, or a question to the remote, where the operation declares that th
 runs, this carries it out at its time; Ctrl-C leaves the rest announced.
 
 Exit status, as of `call`: 12 where it is unknown still, and a person's move.";
+
+const MCP_HELP: &str = "\
+For an MCP client's configuration:
+  { \"mcpServers\": { \"proofport\": { \"command\": \"proofport\", \"args\": [\"mcp\"] } } }
+
+It carries messages to the host that runs on the home and holds no secret itself. Where none runs, every
+request is answered so, and the next one looks for it again.";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -127,6 +166,9 @@ pub(crate) enum Command {
 pub(crate) enum InHome {
     /// Make a home: the vault, the host's keys, the journal
     Init(Init),
+    /// Serve agents, and do by itself what is announced, until it is told to stop
+    #[command(after_help = SERVE_HELP)]
+    Serve,
     /// Lock or unlock the vault for every later command, or say how it is
     #[command(subcommand)]
     Vault(Vault),
@@ -155,6 +197,21 @@ pub(crate) enum InHome {
     /// Send an unknown call's effect, or those children of a batch that may be, once more, for operators
     #[command(after_help = RETRY_HELP)]
     Retry(Act),
+    /// Give up a call: nothing of its effect leaves if it has not left yet
+    Cancel(Act),
+    /// Say which agents may call, for operators
+    #[command(subcommand)]
+    Session(Session),
+    /// List what agents wait for, for operators
+    Approvals,
+    /// Show what an agent waits for, ask, and approve exactly that, for operators
+    #[command(after_help = APPROVE_HELP)]
+    Approve(Approve),
+    /// Deny what an agent waits for: it does not run, for operators
+    Deny(Act),
+    /// Speak MCP over standard input and output for one agent, joined to the running host
+    #[command(after_help = MCP_HELP)]
+    Mcp(Mcp),
     /// List the calls whose outcome is unknown and what can be done about each, for operators
     Unknowns,
     /// Settle an unknown call by your own word, for operators
@@ -228,6 +285,36 @@ pub(crate) struct SecretName {
     pub(crate) name: Name,
 }
 
+/// `session`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Session {
+    /// List the agents that wait for your word, and those of which it was given
+    List,
+    /// Let a waiting agent's process call, until it ends or becomes another program
+    Allow(Ses),
+    /// End a session for good, or refuse one that waits
+    End(Ses),
+    /// Make the token that lets an agent in over HTTP, and show it this once
+    #[command(after_help = TOKEN_HELP)]
+    Token(Token),
+}
+
+/// A command on one session.
+#[derive(Debug, Args)]
+pub(crate) struct Ses {
+    /// The session's id, ses_…
+    #[arg(value_name = "SES", value_parser = SessionId::parse)]
+    pub(crate) id: SessionId,
+}
+
+/// `session token`.
+#[derive(Debug, Args)]
+pub(crate) struct Token {
+    /// The agent's name: lower-case letters, digits, `-` and `_`
+    #[arg(value_parser = Name::parse)]
+    pub(crate) agent: Name,
+}
+
 /// `connector`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Connector {
@@ -237,6 +324,8 @@ pub(crate) enum Connector {
     Install(Install),
     /// List the approved modules
     List,
+    /// Take a module's approval back: its calls stop at their next boundary
+    Revoke(ModuleDigest),
 }
 
 /// A module's file.
@@ -244,6 +333,14 @@ pub(crate) enum Connector {
 pub(crate) struct ModuleFile {
     /// The connector: a WebAssembly component
     pub(crate) file: PathBuf,
+}
+
+/// A command on an approved module.
+#[derive(Debug, Args)]
+pub(crate) struct ModuleDigest {
+    /// The module's digest, `sha256:…`
+    #[arg(value_name = "DIGEST", value_parser = Digest::parse)]
+    pub(crate) digest: Digest,
 }
 
 /// `connector install`.
@@ -293,6 +390,33 @@ pub(crate) struct Act {
     /// The invocation's id, act_…
     #[arg(value_name = "ACT", value_parser = RequestId::parse)]
     pub(crate) id: RequestId,
+}
+
+/// `approve`.
+#[derive(Debug, Args)]
+pub(crate) struct Approve {
+    #[command(flatten)]
+    pub(crate) act: Act,
+    /// This request alone
+    #[arg(long, conflicts_with_all = ["session", "minutes"])]
+    pub(crate) once: bool,
+    /// Also every later call of the same session at the same operation, as long as the session lives
+    #[arg(long, conflicts_with = "minutes")]
+    pub(crate) session: bool,
+    /// The same for so many minutes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_080))]
+    pub(crate) minutes: Option<u32>,
+    /// Approve without asking, for whoever looked at it before
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// Whom to speak for, and to.
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// The agents' socket of the running host [default: agent.sock in the home]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) socket: Option<PathBuf>,
 }
 
 /// `attest`.

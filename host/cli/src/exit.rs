@@ -2,6 +2,7 @@
 
 use proofport_gateway::config::Problem;
 use proofport_gateway::host::HostError;
+use proofport_gateway::operator_side::Failure;
 use std::any::Any;
 use std::io::Write as _;
 use std::panic::PanicHookInfo;
@@ -38,7 +39,24 @@ pub(crate) fn explain(error: &anyhow::Error, json: bool) -> u8 {
             | HostError::Sandbox(_)
             | HostError::Bind { .. },
         )
-        | None => &[],
+        | None => match error.downcast_ref::<Failure>() {
+            Some(Failure::Config { problems }) => problems,
+            Some(
+                Failure::NotProved
+                | Failure::WrongPassphrase
+                | Failure::Busy
+                | Failure::NotUnderstood
+                | Failure::VaultLocked
+                | Failure::NoSuchSession { .. }
+                | Failure::SessionGone { .. }
+                | Failure::SessionEnded { .. }
+                | Failure::AgentHasToken { .. }
+                | Failure::OtherModule
+                | Failure::Refused { .. }
+                | Failure::Internal { .. },
+            )
+            | None => &[],
+        },
     };
     let text = text_of(error);
     let said = if json {

@@ -7,18 +7,21 @@ mod demo;
 mod exit;
 mod harden;
 mod logs;
+mod notify;
+mod operator;
 mod output;
 mod passphrase;
 mod render;
 mod secret_input;
 mod usage;
 
-use args::{Cli, Command};
+use args::{Cli, Command, InHome};
 use clap::Parser as _;
 use commands::App;
 use std::process::ExitCode;
 
-/// Threads of the runtime. One call needs no more, and connectors have threads of their own.
+/// Threads of the runtime where one command is carried out. It needs no more, and connectors have threads of
+/// their own.
 const WORKERS: usize = 2;
 
 fn main() -> ExitCode {
@@ -51,7 +54,10 @@ fn carry_out(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::InHome(command) => command,
     };
     let app = App::new(cli.globals);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
+    // A host that serves has many callers at a time.
+    let cores = || std::thread::available_parallelism().map_or(WORKERS, |cores| cores.get().max(WORKERS));
+    let workers = if matches!(command, InHome::Serve) { cores() } else { WORKERS };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
     let status = runtime.block_on(commands::run(&app, command));
     // Whatever had to be durable is: a name lookup that still hangs is not waited for.
     runtime.shutdown_background();

@@ -1,6 +1,7 @@
 //! The one printer. Answers go to standard output, whole and flushed; remarks to standard error.
 
-use crate::render::visible;
+use crate::render::published::Published;
+use crate::render::{envelope, visible};
 use serde::Serialize;
 use std::io::{self, Write as _};
 
@@ -27,6 +28,24 @@ impl Output {
         } else {
             let mut out = anstream::stdout().lock();
             out.write_all(text().as_bytes())?;
+            out.flush()
+        }
+    }
+
+    /// Prints an envelope as it was published, or the text for people.
+    ///
+    /// # Errors
+    /// When it could not be written whole.
+    pub(crate) fn published(self, envelope: &Published) -> io::Result<()> {
+        if self.json {
+            let mut line = visible::json(envelope.json().to_owned());
+            line.push('\n');
+            let mut out = io::stdout().lock();
+            out.write_all(line.as_bytes())?;
+            out.flush()
+        } else {
+            let mut out = anstream::stdout().lock();
+            out.write_all(envelope::text(envelope).as_bytes())?;
             out.flush()
         }
     }

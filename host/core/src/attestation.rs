@@ -5,6 +5,7 @@ use crate::closed::closed_enum;
 use crate::code::Code;
 use crate::contract::{Outcome, Source};
 use crate::event::{Event, ResultFacts, Settlement};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 closed_enum! {
@@ -43,7 +44,8 @@ pub const LONGEST_REASON: usize = 500;
 
 /// Why a person attests something: one line for whoever reads the record later. It is protected, and no
 /// caller sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct AttestedReason(String);
 
 impl AttestedReason {
@@ -68,6 +70,19 @@ impl AttestedReason {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl TryFrom<String> for AttestedReason {
+    type Error = InvalidReason;
+    fn try_from(text: String) -> Result<Self, InvalidReason> {
+        Self::parse(&text)
+    }
+}
+
+impl From<AttestedReason> for String {
+    fn from(reason: AttestedReason) -> Self {
+        reason.0
     }
 }
 

@@ -1,12 +1,13 @@
 //! Which events an input causes. The host appends them, applies them, and asks what is due.
 
+use crate::approval::{Question, Word};
 use crate::attestation::{AttestedOutcome, AttestedReason, attested};
 use crate::batch::ChildJudgement;
 use crate::batch::attest::{self, with_what_is_left};
 use crate::canonical::canonical;
 use crate::classify::{Judgement, Reading, judge};
 use crate::code::Code;
-use crate::contract::{Outcome, Source};
+use crate::contract::{Outcome, Phase, Source};
 use crate::digest::Digest;
 use crate::event::KeyUse;
 use crate::event::{
@@ -28,6 +29,10 @@ pub enum Input {
     Validated(Box<Binding>),
     /// The vault permits the use.
     Authorized(CredentialUse),
+    /// A person has to be asked about this request.
+    Question(Question),
+    /// A person decided, or had decided before.
+    Decided(Word),
     /// It can't go on, and no effect was sent.
     Refused(Stop),
     /// Connection attempts ended; whether one succeeded is in them.
@@ -137,6 +142,9 @@ fn caused(state: &State, input: Input, now: UnixMillis) -> Vec<Event> {
     match input {
         Input::Validated(binding) => vec![Event::PreflightValidated(binding)],
         Input::Authorized(credential) => vec![Event::CredentialAuthorized(credential)],
+        Input::Question(question) => vec![Event::ApprovalRequested(question)],
+        Input::Decided(word) if word.approved => vec![Event::ApprovalDecided(word)],
+        Input::Decided(word) => vec![Event::ApprovalDecided(word), Event::Stopped(denied())],
         Input::Refused(stop) => refuse(state, stop),
         Input::Connected(attempts) => attempts.into_iter().map(Event::ConnectionAttempted).collect(),
         Input::Queried(query) => vec![Event::QueryExchanged(*query)],
@@ -352,7 +360,7 @@ fn judged_read(judged: Judged) -> Vec<Event> {
     } else {
         let code = judgement.code.unwrap_or(Code::OutcomeUnknown);
         vec![Event::Stopped(Stop {
-            phase: crate::contract::Phase::RemoteExecution,
+            phase: Phase::RemoteExecution,
             code,
             invalid_fields: Vec::new(),
             detail: StopDetail::Query {
@@ -441,6 +449,8 @@ fn recovered(state: &State) -> Vec<Event> {
         // What was announced over an unknown stays so: it was decided, and whoever carries it out looks at the
         // record and the time again. A redirect is followed at once or not at all.
         (None, Standing::Ended) if announced(state).is_some() => Vec::new(),
+        // What a person approved outlives the host, too.
+        (None, Standing::Authorized) if state.waits_to_begin() => Vec::new(),
         (None, Standing::Ended) if state.retry_at.is_some() => refuse(state, interrupted(state)),
         (None, Standing::Ended) => settled_by_attempts(state),
         (None, Standing::Accepted | Standing::Validated | Standing::Authorized | Standing::Leased) => {
@@ -466,5 +476,15 @@ fn interrupted(state: &State) -> Stop {
         code: Code::Internal,
         invalid_fields: Vec::new(),
         detail: StopDetail::Setup { cause: Cause::HostStopped },
+    }
+}
+
+/// A person said no.
+fn denied() -> Stop {
+    Stop {
+        phase: Phase::CredentialInjection,
+        code: Code::UserDenied,
+        invalid_fields: Vec::new(),
+        detail: StopDetail::None,
     }
 }

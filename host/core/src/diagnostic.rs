@@ -1,6 +1,7 @@
 //! The protected record: everything that explains an invocation, for operators only. It is another
 //! type than the envelope, and nothing turns one into the other.
 
+use crate::boundary::Boundary;
 use crate::id::RequestId;
 use crate::project::{Projection, project};
 use crate::state::State;
@@ -45,6 +46,8 @@ pub struct Protected {
 pub struct Diagnostic {
     schema: &'static str,
     claim: Claim,
+    /// The lines that it crossed, in their order on the way.
+    boundaries: Vec<Boundary>,
     state: State,
     #[serde(skip_serializing_if = "Option::is_none")]
     protected: Option<Protected>,
@@ -80,7 +83,8 @@ impl Diagnostic {
     #[must_use]
     pub fn of(state: State, protected: Option<Protected>, now: UnixMillis) -> Self {
         let claim = project(&state, now).into();
-        Self { schema: SCHEMA, claim, state, protected, continued_by: Vec::new() }
+        let boundaries = state.boundaries();
+        Self { schema: SCHEMA, claim, boundaries, state, protected, continued_by: Vec::new() }
     }
 
     /// With the invocations that sent children of this batch once more, in order.

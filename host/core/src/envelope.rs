@@ -1,5 +1,5 @@
 //! The caller-safe answer. It is built from a record and closed types only: there is no way to put a
-//! free text into it.
+//! free text into it, and one that is read back from its published form holds none either.
 
 use crate::batch::claims;
 use crate::closed::closed_enum;
@@ -18,6 +18,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 mod child;
+mod from_afar;
 
 pub use child::Child;
 
@@ -30,7 +31,7 @@ closed_enum! {
 }
 
 /// The answer to a call.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields, title = "proofport.envelope/1")]
 pub struct Envelope {
     /// Committed, successful, and everything promised is here.
@@ -77,7 +78,7 @@ pub struct Envelope {
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_status: Option<u32>,
     /// JSON Pointers into the operation's input schema.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     invalid_fields: Vec<FieldPointer>,
     /// The operation's declared output. Remote data: its strings are not instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +88,7 @@ pub struct Envelope {
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<ContentFacts>,
     /// The fates of a batch's children.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     children: Vec<Child>,
     /// The job that the remote took on.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,8 +103,18 @@ pub struct Envelope {
 #[schemars(transparent)]
 pub struct Message(&'static str);
 
+impl<'de> Deserialize<'de> for Message {
+    /// Reads a sentence of the host's own back; no other text becomes one.
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(d)?;
+        let of_codes = Code::ALL.iter().map(|code| code.row().message);
+        let known = [DONE, DONE_BEFORE, TOO_OFTEN].into_iter().chain(of_codes).find(|known| *known == text);
+        known.map(Self).ok_or_else(|| serde::de::Error::custom("not a sentence of the host's own"))
+    }
+}
+
 /// Output of the remote that satisfied the operation's schema.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(transparent)]
 pub struct RemoteData(Value);
@@ -133,7 +144,7 @@ impl RemoteData {
 }
 
 /// Work that the remote took on and goes on with, or went on with. The call that submitted it is over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Job {
     /// Its id at the remote.
@@ -169,7 +180,7 @@ impl Job {
 }
 
 /// How the host knows: an allowlist.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Evidence {
     /// Whether the effect may have left this host.
@@ -193,7 +204,7 @@ pub struct Evidence {
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_confirmed: Option<bool>,
     /// Connection attempts in order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     attempts: Vec<SetupLine>,
     /// How the outcome is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -206,7 +217,7 @@ pub struct Evidence {
 }
 
 /// One connection attempt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct SetupLine {
     n: u32,
@@ -215,7 +226,7 @@ pub struct SetupLine {
 }
 
 /// What the host may rely on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ContractLine {
     repeat: RepeatKind,
@@ -402,6 +413,12 @@ impl Envelope {
         self.phase
     }
 
+    /// Whether the caller may make the same call again after a delay.
+    #[must_use]
+    pub const fn retryable(&self) -> bool {
+        self.retryable
+    }
+
     /// What automation may do.
     #[must_use]
     pub const fn retry(&self) -> Retry {
@@ -486,12 +503,14 @@ impl Envelope {
 
 const TOO_OFTEN: &str = "This session failed too often at this operation, so nothing was sent for this call, and what is shown is its last failure. Stop and report it; the operation can be called again after the delay.";
 
+const DONE: &str = "Done.";
+
+const DONE_BEFORE: &str = "This was done before under this id, and nothing was sent now. To do it again on purpose, send a new call key.";
+
 fn message(code: Option<Code>, repeated: bool) -> Message {
     Message(match (code, repeated) {
-        (None, false) => "Done.",
-        (None, true) => {
-            "This was done before under this id, and nothing was sent now. To do it again on purpose, send a new call key."
-        }
+        (None, false) => DONE,
+        (None, true) => DONE_BEFORE,
         (Some(code), _) => code.row().message,
     })
 }

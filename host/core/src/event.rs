@@ -6,6 +6,7 @@ mod stop;
 pub use bound::{Accepted, Binding, Continues, CredentialUse};
 pub use stop::{CredentialRefusal, Stop, StopDetail};
 
+use crate::approval::{Question, Word};
 use crate::batch::ChildId;
 use crate::closed::closed_enum;
 use crate::code::Code;
@@ -16,6 +17,7 @@ use crate::evidence::{Evidence, PeerIdentity, SetupAttempt};
 use crate::id::{IdempotencyKey, Name};
 use crate::job::Following;
 use crate::origin::Origin;
+use crate::session::SessionFacts;
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
@@ -97,17 +99,9 @@ pub enum Event {
     /// bound to.
     PreflightValidated(Box<Binding>),
     /// A person is asked.
-    ApprovalRequested {
-        /// When the question lapses.
-        until: UnixMillis,
-        /// What is approved: the exact effect.
-        request: Digest,
-    },
-    /// A person decided.
-    ApprovalDecided {
-        /// Whether it may run.
-        approved: bool,
-    },
+    ApprovalRequested(Question),
+    /// A person decided, or had decided before.
+    ApprovalDecided(Word),
     /// The credential may be used in this way for this target.
     CredentialAuthorized(CredentialUse),
     /// A connection attempt for an exchange ended, well or not.
@@ -197,6 +191,9 @@ pub enum HostEvent {
     SessionDecided {
         /// Whether it may call.
         allowed: bool,
+        /// Which, and who it is; none in records of a host that knew no sessions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<Box<SessionFacts>>,
     },
     /// The vault was locked or unlocked.
     VaultStateChanged {
@@ -235,8 +232,8 @@ impl Event {
         match self {
             Self::ActionAccepted(_) => EventKind::ActionAccepted,
             Self::PreflightValidated(_) => EventKind::PreflightValidated,
-            Self::ApprovalRequested { .. } => EventKind::ApprovalRequested,
-            Self::ApprovalDecided { .. } => EventKind::ApprovalDecided,
+            Self::ApprovalRequested(_) => EventKind::ApprovalRequested,
+            Self::ApprovalDecided(_) => EventKind::ApprovalDecided,
             Self::CredentialAuthorized(_) => EventKind::CredentialAuthorized,
             Self::ConnectionAttempted(_) => EventKind::ConnectionAttempted,
             Self::QueryExchanged(_) => EventKind::QueryExchanged,

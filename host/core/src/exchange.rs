@@ -213,7 +213,7 @@ pub enum SshExit {
 }
 
 /// A request and its complete response, as a connector's history shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// Query or effect.
     pub role: Role,

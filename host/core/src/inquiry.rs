@@ -23,6 +23,13 @@ pub enum Move {
         /// Not before this.
         at: UnixMillis,
     },
+    /// It lets the question to a person lapse.
+    Lapse {
+        /// Not before this.
+        at: UnixMillis,
+    },
+    /// It carries out what a person approved.
+    Begin,
     /// It looks at the job that was submitted.
     Look {
         /// Not before this.
@@ -35,7 +42,8 @@ impl Move {
     #[must_use]
     pub const fn at(self) -> UnixMillis {
         match self {
-            Self::Repeat { at } | Self::Ask { at } | Self::Look { at } => at,
+            Self::Repeat { at } | Self::Ask { at } | Self::Lapse { at } | Self::Look { at } => at,
+            Self::Begin => UnixMillis(0),
         }
     }
 }
@@ -43,6 +51,12 @@ impl Move {
 /// The move that is on record; none: whatever happens next is a person's or nobody's.
 #[must_use]
 pub fn announced(state: &State) -> Option<Move> {
+    if state.waits_to_begin() {
+        return Some(Move::Begin);
+    }
+    if let (Standing::AwaitingApproval, Some(question)) = (state.standing, state.question) {
+        return Some(Move::Lapse { at: question.until });
+    }
     let unknown =
         state.standing == Standing::Ended && state.settled.is_none() && state.outcome() == Outcome::Unknown;
     let repeat = state.retry_at.map(|at| Move::Repeat { at });

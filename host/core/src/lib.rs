@@ -12,8 +12,10 @@ mod attempts;
 mod closed;
 mod proof;
 
+pub mod approval;
 pub mod attestation;
 pub mod batch;
+pub mod boundary;
 pub mod call;
 pub mod canonical;
 pub mod ceiling;
@@ -40,6 +42,7 @@ pub mod proxy_status;
 pub mod retry;
 pub mod row;
 pub mod secret;
+pub mod session;
 pub mod ssh;
 pub mod state;
 pub mod time;

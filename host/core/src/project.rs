@@ -82,8 +82,9 @@ pub fn project(state: &State, now: UnixMillis) -> Projection {
     };
     let due = match announced(state) {
         Some(Move::Repeat { at } | Move::Ask { at }) => Some(at),
-        // A job that goes on is no trouble of the call that submitted it.
-        Some(Move::Look { .. }) | None => None,
+        // A job that goes on is no trouble of the call that submitted it, and what waits for a person, or
+        // for its first byte, is no trouble yet.
+        Some(Move::Look { .. } | Move::Lapse { .. } | Move::Begin) | None => None,
     };
     let retry_owner = match due {
         Some(_) => RetryOwner::Host,

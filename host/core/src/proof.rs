@@ -1,10 +1,11 @@
 //! What an event needs beside its place in the transition table: proof. A record that claims more than
 //! it proves is refused rather than believed.
 
+use crate::approval::Word;
 use crate::batch::again::{is_same_credential, keeps_its_reference, may_send_again};
 use crate::ceiling::Ceiling;
 use crate::code::{Code, OutcomeRule, PhaseRule};
-use crate::contract::{Effect, Outcome, Phase, Repeat, Source};
+use crate::contract::{Effect, Outcome, Phase, Repeat, Role, Source};
 use crate::event::{
     AttemptEnd, Binding, ChildFacts, CredentialUse, Dispatch, Event, EventKind, QueryFacts, QueryPurpose,
     Settlement, Stop,
@@ -42,9 +43,13 @@ impl State {
                 Err(IllegalEvent::Contradiction(kind))
             }
             Event::ConnectionAttempted(_) if !self.may_ask(None) => Err(IllegalEvent::Contradiction(kind)),
-            Event::QueryExchanged(query) if !self.may_ask(Some(query.purpose)) => {
+            Event::QueryExchanged(query)
+                if !self.may_ask(Some(query.purpose)) || self.is_without_word(query) =>
+            {
                 Err(IllegalEvent::Contradiction(kind))
             }
+            Event::ApprovalRequested(_) if self.dispatched() => Err(IllegalEvent::Contradiction(kind)),
+            Event::ApprovalDecided(word) if !self.may_decide(word) => Err(IllegalEvent::Contradiction(kind)),
             Event::EvidenceAttached { source, child, .. } if !self.is_evidence(*source, *child) => {
                 Err(IllegalEvent::Contradiction(kind))
             }
@@ -53,8 +58,8 @@ impl State {
             }
             Event::ActionAccepted(_)
             | Event::PreflightValidated(_)
-            | Event::ApprovalRequested { .. }
-            | Event::ApprovalDecided { .. }
+            | Event::ApprovalRequested(_)
+            | Event::ApprovalDecided(_)
             | Event::CredentialAuthorized(_)
             | Event::ConnectionAttempted(_)
             | Event::QueryExchanged(_)
@@ -70,6 +75,25 @@ impl State {
         }
     }
 
+    /// A question is answered with what was asked, and an earlier word only ever permits.
+    fn may_decide(&self, word: &Word) -> bool {
+        let about_this = match (self.standing == Standing::AwaitingApproval, &self.question) {
+            (true, Some(question)) => word.request == question.request,
+            (true, None) => false,
+            (false, Some(_) | None) => word.approved && word.by.is_some(),
+        };
+        let reach = word.grant.is_none() || word.approved && word.by.is_none();
+        about_this && reach && !self.dispatched()
+    }
+
+    /// Whether somebody's word was needed for this query, and none was given.
+    fn is_without_word(&self, query: &QueryFacts) -> bool {
+        match query.purpose {
+            QueryPurpose::Read | QueryPurpose::Prepare => self.needs_word(Role::Query, &query.request),
+            QueryPurpose::Reconcile => false,
+        }
+    }
+
     fn check_active(&self, generation: u32, kind: EventKind) -> Result<(), IllegalEvent> {
         match self.active() {
             Some(attempt) if attempt.dispatch.generation == generation => Ok(()),
@@ -82,7 +106,7 @@ impl State {
     fn check_lease(&self, generation: u32) -> Result<(), IllegalEvent> {
         let kind = EventKind::LeaseTaken;
         let read = self.effect() == Some(Effect::Read);
-        if read || self.approved == Some(false) || self.outcome() == Outcome::Committed {
+        if read || self.word.is_some_and(|word| !word.approved) || self.outcome() == Outcome::Committed {
             Err(IllegalEvent::Contradiction(kind))
         } else if generation == self.next_generation() {
             Ok(())
@@ -154,6 +178,10 @@ impl State {
         let contract = self.binding.as_ref().map(|binding| &binding.contract.repeat);
         let Some(first) = self.attempts.first().map(|attempt| &attempt.dispatch) else {
             // What is unknown elsewhere is no first attempt, either.
+            // What was approved is what is sent (law 8).
+            if self.needs_word(Role::Effect, &dispatch.request) {
+                return false;
+            }
             return self.accepted.continues.as_ref().is_none_or(|continues| {
                 contract.is_some_and(|repeat| may_send_again(continues, repeat, dispatch))
             });

@@ -94,6 +94,34 @@ pub fn permitted(state: &State, at: UnixMillis) -> Result<(), Leave> {
     }
 }
 
+/// The budget of what a caller asks for where the admin set none.
+const CALLERS: RetryBudget =
+    RetryBudget { attempts: 3, total_seconds: 86_400, first_delay_millis: 0, longest_delay_millis: 0 };
+
+/// Whether a caller may have the same bytes sent once more at this time: within the contract, and within a
+/// budget, which an operator's word does not need. What the host announced it does by itself, at its time.
+///
+/// # Errors
+/// Why it may not.
+pub fn asked_again(state: &State, now: UnixMillis) -> Result<(), Leave> {
+    permitted(state, now)?;
+    if state.retry_at.is_some() {
+        return Err(Leave::UnderWay);
+    }
+    if was_other(state) {
+        return Err(Leave::OtherBytes);
+    }
+    let budget = state.binding.as_ref().and_then(|binding| binding.retries).unwrap_or(CALLERS);
+    let made = state.attempts.len() + state.unsent.len();
+    if made >= usize::try_from(budget.attempts).unwrap_or(usize::MAX) {
+        return Err(Leave::AttemptsSpent);
+    }
+    if now > state.accepted.at.plus_seconds(budget.total_seconds.into()) {
+        return Err(Leave::TimeSpent);
+    }
+    Ok(())
+}
+
 /// Whether an attempt that was announced may still begin now. `by_host`: it is the host's own, within its
 /// budget; a person's word needs none.
 ///

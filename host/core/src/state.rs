@@ -1,5 +1,6 @@
 //! What is known of one invocation: a fold over its events.
 
+use crate::approval::{Question, Word};
 use crate::batch::Told;
 use crate::closed::closed_enum;
 use crate::code::OutcomeRule;
@@ -87,8 +88,10 @@ pub struct State {
     pub binding: Option<Binding>,
     /// Which credential it uses.
     pub credential: Option<CredentialUse>,
-    /// A person's decision.
-    pub approved: Option<bool>,
+    /// The newest question that was put to people.
+    pub question: Option<Question>,
+    /// The newest word on it, or on another call that covers it.
+    pub word: Option<Word>,
     /// Every connection attempt, in order.
     pub setup: Vec<SetupAttempt>,
     /// Every query, in order.
@@ -163,7 +166,8 @@ impl State {
             accepted: (**accepted).clone(),
             binding: None,
             credential: None,
-            approved: None,
+            question: None,
+            word: None,
             setup: Vec::new(),
             queries: Vec::new(),
             lease: None,
@@ -296,7 +300,8 @@ impl State {
             EventKind::PreflightValidated => from(&[Accepted], Validated),
             EventKind::CredentialAuthorized => from(&[Validated], Authorized),
             EventKind::ApprovalRequested => from(&[Authorized], AwaitingApproval),
-            EventKind::ApprovalDecided => from(&[AwaitingApproval], Authorized),
+            // What was decided before, of another call, needs no question.
+            EventKind::ApprovalDecided => from(&[AwaitingApproval, Authorized], Authorized),
             EventKind::ConnectionAttempted | EventKind::QueryExchanged => {
                 from(&[Authorized, Ended, Stored, Delivered], here)
             }
@@ -331,7 +336,8 @@ impl State {
     fn take(&mut self, event: &Event) {
         match event {
             Event::PreflightValidated(binding) => self.binding = Some((**binding).clone()),
-            Event::ApprovalDecided { approved } => self.approved = Some(*approved),
+            Event::ApprovalRequested(question) => self.question = Some(*question),
+            Event::ApprovalDecided(word) => self.word = Some(*word),
             Event::CredentialAuthorized(credential) => self.credential = Some(credential.clone()),
             Event::ConnectionAttempted(attempt) => self.setup.push(attempt.clone()),
             Event::QueryExchanged(query) => self.queries.push(query.clone()),
@@ -382,10 +388,7 @@ impl State {
             Event::EvidenceAttached { outcome, child: Some(child), .. } => {
                 self.attached_children.push((*child, *outcome));
             }
-            Event::ActionAccepted(_)
-            | Event::ApprovalRequested { .. }
-            | Event::ResultDelivered
-            | Event::Host(_) => {}
+            Event::ActionAccepted(_) | Event::ResultDelivered | Event::Host(_) => {}
         }
     }
 

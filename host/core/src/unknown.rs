@@ -12,9 +12,10 @@ use crate::project::project;
 use crate::retry::permitted;
 use crate::state::State;
 use crate::time::UnixMillis;
+use serde::{Deserialize, Serialize};
 
 /// An effect that was dispatched and that nothing has settled, or a batch with children of that kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownEffect {
     /// Its invocation.
     pub request_id: RequestId,
@@ -37,7 +38,8 @@ pub struct UnknownEffect {
 }
 
 /// What can be done about an unknown effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
 pub enum NextStep {
     /// It is still being carried out, or the host repeats it or asks by itself: that may settle it.
     Wait,
@@ -60,7 +62,7 @@ pub enum NextStep {
 }
 
 /// A child of a batch whose fate nobody knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownChild {
     /// Its position.
     pub index: u32,
@@ -151,8 +153,8 @@ pub fn leaves_unsettled(events: &[Event]) -> Option<bool> {
         Event::ChildSettled(child) => child.left_unknown.map(|left| left > 0),
         Event::ActionAccepted(_)
         | Event::PreflightValidated(_)
-        | Event::ApprovalRequested { .. }
-        | Event::ApprovalDecided { .. }
+        | Event::ApprovalRequested(_)
+        | Event::ApprovalDecided(_)
         | Event::CredentialAuthorized(_)
         | Event::ConnectionAttempted(_)
         | Event::QueryExchanged(_)

@@ -2,11 +2,12 @@
 //! and on nothing else of the host, so that no door says more than another.
 
 use crate::host::Host;
-use proofport_broker::{CallRequest, Caller, Delivery};
+use proofport_broker::{CallRequest, Caller, Delivery, Line, RetryError};
 use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
 use proofport_core::id::{OperationName, RequestId};
 use proofport_core::manifest::Operation;
+use proofport_core::time::UnixMillis;
 use proofport_journal::Content;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +42,12 @@ impl Agent {
         &self.caller
     }
 
+    /// The answer where nothing is taken on.
+    #[must_use]
+    pub fn refuse(&self, code: Code) -> Delivery {
+        self.host.broker().refuse(code, None)
+    }
+
     /// What may be called, by name.
     ///
     /// # Errors
@@ -53,6 +60,7 @@ impl Agent {
             .host
             .broker()
             .connections()
+            .filter(|connection| !self.host.broker().is_revoked(&connection.connector.digest()))
             .flat_map(|connection| {
                 connection.manifest.operations.iter().map(|operation| Offered {
                     name: OperationName {
@@ -67,11 +75,43 @@ impl Agent {
         Ok(offered)
     }
 
+    /// The operation with this name; none where there is none, or while the vault is locked.
+    #[must_use]
+    pub fn operation(&self, name: &OperationName) -> Option<Offered> {
+        if self.host.broker().is_locked() {
+            return None;
+        }
+        let mut connections = self.host.broker().connections();
+        let connection = connections.find(|connection| connection.name == name.connection)?;
+        let operation = connection.manifest.operation(&name.operation)?;
+        let contract = connection.contract(operation);
+        Some(Offered { name: name.clone(), operation: Operation { contract, ..operation.clone() } })
+    }
+
     /// Carries out a call, or answers with the first call of the same intent. The work goes on when the
     /// returned future is dropped.
     pub async fn call(&self, operation: OperationName, input: Vec<u8>, call_key: Option<String>) -> Delivery {
+        self.call_on(operation, input, call_key, None).await
+    }
+
+    /// The same, with a line to the call while there is no answer.
+    pub async fn call_on(
+        &self,
+        operation: OperationName,
+        input: Vec<u8>,
+        call_key: Option<String>,
+        line: Option<Line>,
+    ) -> Delivery {
         let caller = self.caller.clone();
-        self.host.broker().call(CallRequest { operation, input, call_key, caller }).await
+        self.host.broker().call_on(CallRequest { operation, input, call_key, caller }, line).await
+    }
+
+    /// When a call of the agent's own was taken on, and when something was last put on its record.
+    #[must_use]
+    pub fn times(&self, id: &RequestId) -> Option<(UnixMillis, UnixMillis)> {
+        self.result(id).envelope.request_id()?;
+        let events = self.host.broker().timeline(id).ok()?;
+        Some((events.first()?.at, events.last()?.at))
     }
 
     /// The newest answer of a call; nothing is sent.
@@ -90,7 +130,8 @@ impl Agent {
     /// answer is the record as it stands.
     pub async fn reconcile(&self, id: &RequestId) -> Delivery {
         let standing = self.result(id);
-        if standing.envelope.code() == Some(Code::NoSuchInvocation) {
+        // Another's, or one that can't be read.
+        if standing.envelope.request_id().is_none() {
             return standing;
         }
         match self.host.broker().reconcile(id).await {
@@ -105,23 +146,26 @@ impl Agent {
         }
     }
 
-    /// Sends an unknown effect once more where its contract makes a second arrival harmless. Where nothing
-    /// may be sent, the answer is the record as it stands.
+    /// Sends an unknown effect once more where its contract makes a second arrival harmless, within a budget;
+    /// of a batch that was answered, those children whose own entries permit it, as a call of its own. Where
+    /// nothing may be sent, the answer is the record as it stands.
     pub async fn retry(&self, id: &RequestId) -> Delivery {
         let standing = self.result(id);
-        if standing.envelope.code() == Some(Code::NoSuchInvocation) {
+        if standing.envelope.request_id().is_none() {
             return standing;
         }
-        match self.host.broker().retry(id).await {
-            Ok(delivery) => delivery,
-            Err(error) => {
-                tracing::debug!(%id, %error, "nothing was sent again");
-                if self.host.broker().is_locked() {
-                    return self.host.broker().refuse(Code::VaultLocked, None);
-                }
-                self.result(id)
-            }
-        }
+        let broker = self.host.broker();
+        let error = match broker.retry_by(id, &self.caller).await {
+            Ok(delivery) => return delivery,
+            // Of a batch that was answered, those children go out whose own entries permit it.
+            Err(RetryError::NotPermitted(_)) => match broker.retry_batch(id, &self.caller).await {
+                Ok(delivery) => return delivery,
+                Err(error) => error.to_string(),
+            },
+            Err(error) => error.to_string(),
+        };
+        tracing::debug!(%id, %error, "nothing was sent again");
+        if broker.is_locked() { broker.refuse(Code::VaultLocked, None) } else { self.result(id) }
     }
 
     /// Loses interest in a call: nothing of its effect leaves if it has not left yet.

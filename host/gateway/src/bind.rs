@@ -105,6 +105,7 @@ pub async fn bind(
         fresh: declared.fresh_connections,
         credentials,
         repeat_none: declared.repeat_none,
+        approvals: declared.approvals.policy.clone(),
         limits,
         retries: declared.retries.as_ref().map(|retries| retries.value),
         failures: declared.failures,

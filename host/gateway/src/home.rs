@@ -15,6 +15,10 @@ const CONFIG: &str = "proofport.toml";
 const CONNECTORS: &str = "connectors";
 const CACHE: &str = "cache";
 const AUDIT_IDENTITY: &str = "audit-identity.txt";
+const OPERATOR_SOCKET: &str = "operator.sock";
+
+/// The socket on which agents reach a host that serves, unless another place is configured.
+const AGENT_SOCKET: &str = "agent.sock";
 
 /// The lock beside the journal, and the new file of a rewrite that did not end.
 const JOURNAL_LOCK: &str = "journal.redb.lock";
@@ -25,7 +29,7 @@ const RESULTS: &str = "results";
 
 /// What may lie in a directory that is made a home: leavings of an interrupted `init`, and a
 /// configuration or certificates written before it.
-const OURS: [&str; 11] = [
+const OURS: [&str; 12] = [
     VAULT,
     VAULT_LOCK,
     JOURNAL,
@@ -37,6 +41,7 @@ const OURS: [&str; 11] = [
     CONNECTORS,
     CACHE,
     AUDIT_IDENTITY,
+    AGENT_SOCKET,
 ];
 
 /// An existing home directory that was found to be private.
@@ -124,6 +129,18 @@ impl Home {
     #[must_use]
     pub fn audit_identity(&self) -> PathBuf {
         self.path.join(AUDIT_IDENTITY)
+    }
+
+    /// The socket on which a running host serves operators.
+    #[must_use]
+    pub fn operator_socket(&self) -> PathBuf {
+        self.path.join(OPERATOR_SOCKET)
+    }
+
+    /// The socket on which agents reach a host that serves, unless another place is configured.
+    #[must_use]
+    pub fn agent_socket(&self) -> PathBuf {
+        self.path.join(AGENT_SOCKET)
     }
 
     fn refuse_foreign_contents(&self) -> Result<(), HomeError> {

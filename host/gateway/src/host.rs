@@ -3,7 +3,7 @@
 use crate::audit::{self, AuditIdentityError};
 use crate::bind::{BindError, bind};
 use crate::check::check;
-use crate::config::{Config, Problem, Store};
+use crate::config::{Config, Problem, SessionsConfig, Store};
 use crate::home::{Home, HomeError};
 use crate::registry::{Registry, RegistryError};
 use proofport_broker::{
@@ -220,7 +220,7 @@ impl Host {
     pub async fn record(&self, event: HostEvent) -> Result<(), JournalError> {
         let batch = Batch {
             invocation: None,
-            at: SystemClock.now(),
+            at: self.broker.now(),
             events: vec![Event::Host(event)],
             bodies: Vec::new(),
             intents: Vec::new(),
@@ -253,6 +253,10 @@ async fn ready(
         Connections::One(one) => one == name,
         Connections::All => true,
     });
+    if *wanted != Connections::All {
+        // No agent comes to a host for a single call.
+        config.sessions = SessionsConfig::default();
+    }
     let problems = check(&config, registry, Some(vault));
     if !problems.is_empty() {
         return Err(HostError::Config(problems));

@@ -9,15 +9,22 @@ pub mod config;
 mod content;
 pub mod home;
 pub mod host;
+pub mod mcp;
+pub mod metrics;
+mod notify;
 pub mod operator;
+pub mod operator_side;
 pub mod registry;
 pub mod review;
+pub mod serve;
+pub mod session;
 mod unknown;
 
 // What is handed in and given back, from the crates below: the program depends on this crate alone.
+pub use notify::notify;
 pub use proofport_broker::{
-    AttestError, CallRequest, Caller, Clock, Delivery, FollowError, ReadError, ReconcileError,
-    RetryBatchError, RetryError, SystemClock,
+    AttestError, Authority, CallRequest, Caller, Card, Clock, DecideError, Delivery, FollowError, Reach,
+    ReadError, ReconcileError, RetryBatchError, RetryError, SystemClock,
 };
 pub use proofport_journal::{
     AuditEntry, Content, Expected, ExportError, Exported, Finding, Head, JournalError, NotOpened, PublicKey,

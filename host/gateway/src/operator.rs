@@ -8,12 +8,13 @@ use crate::host::{Connections, Host, HostError, OpenOptions};
 use crate::registry::{Approved, Registry, RegistryError};
 use crate::review::Review;
 use proofport_broker::{Clock as _, SystemClock};
+use proofport_core::digest::Digest;
 use proofport_core::event::HostEvent;
 use proofport_core::id::Name;
 use proofport_core::manifest::Manifest;
 use proofport_core::secret::Secret;
 use proofport_sandbox::{Fault, Limits, LoadError, ModuleError, Sandbox, SandboxError, inspect};
-use proofport_vault::{KdfParams, SecretInfo, Uses, Vault, VaultError};
+use proofport_vault::{KdfParams, SecretInfo, State, Uses, Vault, VaultError};
 use std::path::Path;
 use std::sync::PoisonError;
 
@@ -54,6 +55,12 @@ impl Reviewed {
     #[must_use]
     pub const fn review(&self) -> &Review {
         &self.review
+    }
+
+    /// The module itself.
+    #[must_use]
+    pub fn module(&self) -> &[u8] {
+        &self.module
     }
 
     /// What it declares.
@@ -110,6 +117,22 @@ impl Host {
         self.registry()?.approve(&reviewed.module, manifest, SystemClock.now())?;
         self.record(HostEvent::ConnectorDecided { digest, approved: true }).await?;
         Ok(())
+    }
+
+    /// Takes a connector's approval back, durably and for what runs here: its calls stop at their next boundary,
+    /// and what was dispatched goes on to its end.
+    ///
+    /// # Errors
+    /// When it is not approved, or that can't be stored or recorded.
+    pub async fn revoke_connector(&self, digest: &Digest) -> Result<Approved, HostError> {
+        let revoked = self.registry()?.revoke(digest)?;
+        let stopped = self.broker().revoke_connector(digest).await;
+        self.record(HostEvent::ConnectorDecided { digest: *digest, approved: false }).await?;
+        if let Err(error) = stopped {
+            // It can't begin any more; a question about it lapses by itself.
+            tracing::error!(%error, "questions about a revoked connector could not be ended");
+        }
+        Ok(revoked)
     }
 
     /// The approved connectors.
@@ -172,6 +195,43 @@ impl Host {
     /// When the vault is locked.
     pub fn secrets(&self) -> Result<Vec<SecretInfo>, VaultError> {
         self.vault().read().unwrap_or_else(PoisonError::into_inner).list()
+    }
+
+    /// Refuses every use of a secret, durably, and forgets the keys. What was dispatched ends all the same: its
+    /// credential was handed out before, and the journal has keys of its own for what is still to be stored.
+    ///
+    /// # Errors
+    /// When the vault or the record can't be written.
+    pub async fn lock(&self) -> Result<(), HostError> {
+        self.with_vault(|vault| {
+            let marked = vault.set_latch(true);
+            // Whatever became of the mark.
+            vault.lock();
+            marked
+        })?;
+        self.record(HostEvent::VaultStateChanged { locked: true }).await?;
+        Ok(())
+    }
+
+    /// Lifts the operator's lock, also from a vault whose keys were forgotten.
+    ///
+    /// # Errors
+    /// When the passphrase is wrong, or the vault or the record can't be written.
+    pub async fn unlock_with(&self, passphrase: Secret) -> Result<(), HostError> {
+        let unlocked = |vault: &Vault| vault.state() == State::Unlocked;
+        if unlocked(&self.vault().read().unwrap_or_else(PoisonError::into_inner)) {
+            return self.unlock().await;
+        }
+        let path = self.home().vault();
+        // Deriving the key takes long, so it is not done under the lock that every call looks through.
+        let opened = tokio::task::spawn_blocking(move || {
+            let mut vault = Vault::open(&path)?;
+            vault.unlock(&passphrase).map(|()| vault)
+        });
+        // A task that ended without an answer changed nothing.
+        let opened = opened.await.map_err(|_| VaultError::Locked)??;
+        *self.vault().write().unwrap_or_else(PoisonError::into_inner) = opened;
+        self.unlock().await
     }
 
     /// Lifts the operator's lock.

@@ -60,6 +60,8 @@ pub enum BodyKind {
     Envelope,
     /// What only the protected record holds.
     Protected,
+    /// What a call that waits for a person's word goes on from.
+    Halted,
 }
 
 impl BodyKind {
@@ -72,6 +74,7 @@ impl BodyKind {
         Self::Children,
         Self::Envelope,
         Self::Protected,
+        Self::Halted,
     ];
 
     /// The wire form.
@@ -85,6 +88,7 @@ impl BodyKind {
             Self::Children => "children",
             Self::Envelope => "envelope",
             Self::Protected => "protected",
+            Self::Halted => "halted",
         }
     }
 }
@@ -99,7 +103,7 @@ pub struct Committed {
 }
 
 /// An event as it was recorded.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
     /// Its sequence number, unique in the journal.
     pub seq: u64,

@@ -58,7 +58,7 @@ struct Stored {
 }
 
 /// What may be shown of a secret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretInfo {
     /// Its name.
     pub name: Name,
@@ -71,7 +71,7 @@ pub struct SecretInfo {
 }
 
 /// What may be shown of one version of a secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionInfo {
     /// The version, from 1 upwards.
     pub version: u32,

@@ -37,6 +37,9 @@ impl Hostile for This {
                 InjectionMode::HttpBearer,
                 InjectionMode::AwsSigv4,
                 InjectionMode::TlsClientCertificate,
+                InjectionMode::HttpBasic,
+                InjectionMode::HttpHeader,
+                InjectionMode::HttpQuery,
             ],
         }];
         Manifest { operations, credential_slots, ..manifest() }

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod child;
 pub mod contents;
 pub mod load;
+pub mod mcp;
 pub mod model;
 pub mod peer;
 pub mod recovery;
@@ -35,6 +36,7 @@ struct Report {
     first_answer_millis: f64,
     content: contents::Content,
     audit: audit::Audit,
+    mcp: mcp::Mcp,
     settled_retries: Vec<Load>,
     recovery: recovery::Recovery,
     asked: Vec<Asked>,
@@ -102,6 +104,20 @@ pub fn only_audit(events: u64) -> std::io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Measures what MCP adds to a call, and nothing else.
+///
+/// # Errors
+/// As [`run`].
+pub fn only_mcp() -> std::io::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let peer = peer::start(Manner::Answers)?;
+    let origin = Origin::parse(&format!("http://127.0.0.1:{}", peer.port)).map_err(std::io::Error::other)?;
+    let mcp = runtime.block_on(mcp::measure(&Wanted::new("good", origin, "key")))?;
+    let text = serde_json::to_string_pretty(&mcp).map_err(std::io::Error::other)?;
+    writeln!(std::io::stdout(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 async fn measure() -> std::io::Result<Report> {
     let peer = peer::start(Manner::Answers)?;
     let origin = Origin::parse(&format!("http://127.0.0.1:{}", peer.port)).map_err(std::io::Error::other)?;
@@ -127,6 +143,7 @@ async fn measure() -> std::io::Result<Report> {
     let first_answer_millis = first as f64 / 1000.0;
     let content = contents::measure().await?;
     let audit = audit::measure(audit::EVENTS).await?;
+    let mcp = mcp::measure(&wanted).await?;
     let settled_retries = retries::measure().await?;
     let recovery = recovery::measure(recovery::INVOCATIONS).await?;
     let alone = host.first().map_or(0.0, |load| load.p50_micros as f64);
@@ -143,6 +160,7 @@ async fn measure() -> std::io::Result<Report> {
         at_most("start to first answer, ms, warm cache", first_answer_millis, 150.0),
         at_most("content of 1 GiB, MiB of memory over idle", content.peak_over_idle_mib(), 100.0),
         at_least("audit verify, events a second, of 1,000,000", audit.verified_per_second, 200_000.0),
+        at_most("added by MCP to a direct call at p50, ms", mcp.added_millis(), 1.0),
         at_most("recovery of 1,000,000 invocations, from kill to answer, s", recovery.millis / 1000.0, 3.0),
         at_least(
             "how much faster without fsync, at 1 (shows that fsync is on)",
@@ -162,6 +180,7 @@ async fn measure() -> std::io::Result<Report> {
         first_answer_millis,
         content,
         audit,
+        mcp,
         settled_retries,
         recovery,
         asked,
@@ -298,6 +317,10 @@ fn print(report: &Report) -> std::io::Result<()> {
         audit.bytes as f64 / 1e6,
         audit.verified_per_second,
         audit.exported_megabytes_per_second
+    writeln!(
+        out,
+        "a call at a time: {} µs p50 directly, {} µs over MCP",
+        report.mcp.direct_p50_micros, report.mcp.mcp_p50_micros
     )?;
     let recovery = &report.recovery;
     writeln!(

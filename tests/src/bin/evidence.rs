@@ -1,7 +1,7 @@
-//! The long fault runs: one JSON file of counts each under `target/evidence/`. `evidence settle` makes that
-//! one alone.
+//! The long fault runs: one JSON file of counts each under `target/evidence/`. `evidence settle` and
+//! `evidence agents` make these alone.
 
-use proofport_tests::evidence::{faults, http, kills, settle, ssh};
+use proofport_tests::evidence::{agents, faults, http, kills, settle, ssh};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -39,6 +39,30 @@ async fn settled(program: &Path) -> std::io::Result<bool> {
     Ok(counts.is_sound())
 }
 
+/// Whether two hundred agents at one host for ten minutes lost nothing, did nothing twice and left it as it was.
+async fn agents() -> std::io::Result<bool> {
+    let duration = std::time::Duration::from_secs(600);
+    let counts = agents::run(agents::Plan { agents: 200, duration, kills: 5, seed: 20_260_107 }).await;
+    keep("agents", &counts)?;
+    say(&format!(
+        "agents.json: {} agents, {} s, {} hosts killed; {} calls, {} effects, {} answers lost on the way; told {:?}; false claims {}, duplicates {}, unasked {}, denied and made {}; memory {} KiB, then {} KiB",
+        counts.agents,
+        counts.seconds,
+        counts.kills,
+        counts.calls,
+        counts.effects,
+        counts.lost_answers,
+        counts.told,
+        counts.false_claims,
+        counts.duplicates,
+        counts.unasked,
+        counts.denied_and_made,
+        counts.memory_kib.0,
+        counts.memory_kib.1
+    ));
+    Ok(counts.is_sound() && counts.growth() < 1.2)
+}
+
 #[tokio::main]
 async fn main() -> std::io::Result<ExitCode> {
     let beside =
@@ -46,6 +70,9 @@ async fn main() -> std::io::Result<ExitCode> {
     if std::env::args().nth(1).as_deref() == Some("settle") {
         let sound = settled(&beside("settle-host")?).await?;
         return Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    if std::env::args().nth(1).as_deref() == Some("agents") {
+        return Ok(if agents().await? { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let calls = faults::run(4000, 20_260_101).await;
     keep("calls", &calls)?;
@@ -102,6 +129,7 @@ async fn main() -> std::io::Result<ExitCode> {
         power.images, power.second_crashes, power.acknowledged, power.lost
     ));
     let settled = settled(&beside("settle-host")?).await?;
+    let settled = agents().await? && settled;
     Ok(if settled && calls.is_sound() && wire.is_sound() && killed.is_sound() && deployed.is_sound() {
         ExitCode::SUCCESS
     } else {

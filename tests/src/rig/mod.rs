@@ -8,7 +8,8 @@ pub use counting::{Counting, Syncs};
 pub use declared::Stored;
 
 use proofport_broker::{
-    Broker, CallRequest, Caller, Clock, Delivery, NoProbe, Parts, Probe, SystemClock, SystemEntropy,
+    Authority, Broker, CallRequest, Caller, Clock, Delivery, NoProbe, Parts, Probe, SystemClock,
+    SystemEntropy,
 };
 use proofport_core::envelope::Envelope;
 use proofport_core::id::{Name, OperationName, RequestId};
@@ -53,6 +54,8 @@ pub struct Wanted {
     pub more: String,
     /// The secret's value.
     pub secret: String,
+    /// Whether people are asked as they are unless the admin says otherwise; else nobody is.
+    pub asks: bool,
 }
 
 impl Wanted {
@@ -60,7 +63,7 @@ impl Wanted {
     #[must_use]
     pub fn new(guest: &'static str, origin: Origin, slot: &'static str) -> Self {
         let slot = (!slot.is_empty()).then_some(slot);
-        Self { guest, origin, slot, more: String::new(), secret: CANARY.to_owned() }
+        Self { guest, origin, slot, more: String::new(), secret: CANARY.to_owned(), asks: false }
     }
 
     /// With these lines in `[connections.c.limits]`.
@@ -154,6 +157,9 @@ pub async fn make_home(path: &Path, wanted: &Wanted) {
         toml.push_str(&format!(
             "\n[connections.c.credentials.{slot}]\nsecret = \"secret\"\nmode = \"{mode}\"\n"
         ));
+    }
+    if !wanted.asks && !wanted.more.contains("[connections.c.approvals]") {
+        toml.push_str("\n[connections.c.approvals]\nreads = \"auto\"\nwrites = \"auto\"\n");
     }
     // A test that fails often means to, unless the budget is what it tests.
     if !wanted.more.contains("[connections.c.failures]") {
@@ -269,7 +275,7 @@ impl Open {
 /// Who calls in every rig.
 #[must_use]
 pub fn caller() -> Caller {
-    Caller { principal: "tester".to_owned(), session: "one".to_owned() }
+    Caller { principal: "tester".to_owned(), session: "one".to_owned(), authority: Authority::Operator }
 }
 
 fn passphrase() -> Secret {

@@ -1,7 +1,7 @@
 //! Sending children once more: only those whose own records permit it, each from one place.
 
 use super::*;
-use proofport_broker::{Caller, Clock};
+use proofport_broker::{Authority, Caller, Clock};
 use proofport_core::time::UnixMillis;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,7 +74,11 @@ async fn only_its_own_caller_divides_a_batch() {
     let (peer, rig) = rig(vec![applied(bulk(&MIXED))]).await;
     let host = rig.open().await;
     let id = host.call("same", INPUT).await.request_id().unwrap();
-    let stranger = Caller { principal: "somebody".to_owned(), session: "one".to_owned() };
+    let stranger = Caller {
+        principal: "somebody".to_owned(),
+        session: "one".to_owned(),
+        authority: Authority::Operator,
+    };
     let got = host.broker.retry_batch(&id, &stranger).await;
     assert!(matches!(got, Err(RetryBatchError::NoSuchInvocation)));
     let none = RequestId::from_random([9; 16]);

@@ -1,7 +1,7 @@
 //! Nobody waits any more: what ends then, and what goes on.
 
 use crate::{CA, OK, Site, record, says};
-use proofport_broker::Caller;
+use proofport_broker::{Authority, Caller};
 use proofport_core::code::Code;
 use proofport_core::contract::{Action, Outcome, Phase};
 use proofport_core::evidence::Cause;
@@ -106,7 +106,11 @@ async fn after_the_dispatch_the_answer_still_settles() {
     let id = only(&open);
 
     // Another's invocation is as unknown as none, and nothing is cancelled by asking.
-    let other = Caller { principal: "somebody else".to_owned(), session: "one".to_owned() };
+    let other = Caller {
+        principal: "somebody else".to_owned(),
+        session: "one".to_owned(),
+        authority: Authority::Operator,
+    };
     let refused = open.broker.cancel(&id, &other).await.envelope;
     assert_eq!((refused.code(), refused.request_id()), (Some(Code::NoSuchInvocation), None));
     let none = RequestId::from_random([7; 16]);

@@ -94,7 +94,11 @@ async fn what_is_announced_can_be_cancelled() {
         let writes = |peer: &Peer| peer.received().iter().filter(|r| r.starts_with(b"POST")).count();
         assert_eq!((open.result(&id).retry_owner(), writes(&peer)), (owner, 1), "{guest}");
         // It is nobody else's to cancel.
-        let stranger = proofport_broker::Caller { principal: "x".to_owned(), session: "one".to_owned() };
+        let stranger = proofport_broker::Caller {
+            principal: "x".to_owned(),
+            session: "one".to_owned(),
+            authority: proofport_broker::Authority::Operator,
+        };
         assert!(open.broker.cancel(&id, &stranger).await.envelope.request_id().is_none());
         open.close();
     }

@@ -46,7 +46,11 @@ async fn each_look_is_a_call_of_its_own_and_nothing_is_submitted_again() {
     let sent: Vec<_> = peer.received().iter().map(|r| String::from_utf8_lossy(r).into_owned()).collect();
     assert!(sent[1..].iter().all(|request| request.starts_with("GET /jobs/job-1 ")), "{sent:?}");
     // Only the caller's own, and only where a job was submitted.
-    let stranger = proofport_broker::Caller { principal: "x".to_owned(), session: "one".to_owned() };
+    let stranger = proofport_broker::Caller {
+        principal: "x".to_owned(),
+        session: "one".to_owned(),
+        authority: proofport_broker::Authority::Operator,
+    };
     let refused = open.broker.follow(&parent, &stranger).await.err();
     assert!(matches!(refused, Some(FollowError::NoSuchInvocation)), "{refused:?}");
     let none = open.broker.follow(&over.request_id().unwrap(), &caller()).await.err();

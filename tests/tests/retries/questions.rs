@@ -149,7 +149,11 @@ async fn an_answer_says_that_the_host_asks_and_a_person_may_all_the_same() {
     assert_eq!((peer.accepted(), clock.seconds()), (2, 0));
     assert!(open.broker.wait(&id, &caller()).await.envelope.ok());
     // A stranger waits for nothing.
-    let stranger = proofport_broker::Caller { principal: "x".to_owned(), session: "one".to_owned() };
+    let stranger = proofport_broker::Caller {
+        principal: "x".to_owned(),
+        session: "one".to_owned(),
+        authority: proofport_broker::Authority::Operator,
+    };
     let refused = open.broker.wait(&id, &stranger).await.envelope;
     assert_eq!(refused.code(), Some(Code::NoSuchInvocation));
     open.close();

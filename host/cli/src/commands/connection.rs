@@ -5,6 +5,7 @@ use crate::args::Connection as Command;
 use crate::exit;
 use proofport_gateway::config::Problem;
 use proofport_gateway::host::Connections;
+use proofport_gateway::operator_side::{CheckConnections, Checked as Found};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -15,11 +16,10 @@ struct Checked {
 
 pub(super) async fn run(app: &App, command: &Command) -> anyhow::Result<u8> {
     let Command::Check = command;
-    let host = app.open(Connections::None).await?;
-    let checked = host.check_connections();
-    let config = host.home().config();
-    host.close()?;
-    let (connections, problems) = checked?;
+    let operator = app.operator(Connections::None).await?;
+    let found = operator.ask(CheckConnections {}).await;
+    operator.close()?;
+    let Found { file: config, connections, problems } = found?;
     let checked = Checked { connections, problems };
     app.out.answer(&checked, || match checked.problems.as_slice() {
         [] => format!(

@@ -10,6 +10,7 @@ use proofport_core::digest::Digest;
 use proofport_core::id::Name;
 use proofport_gateway::host::Connections;
 use proofport_gateway::operator::{Reviewed, review};
+use proofport_gateway::operator_side::{Base64, Connectors, InstallConnector, RevokeConnector};
 use proofport_gateway::registry::Approved;
 use proofport_gateway::review::Review;
 use serde::Serialize;
@@ -46,6 +47,7 @@ pub(super) async fn run(app: &App, command: &Command) -> anyhow::Result<u8> {
         Command::Inspect(file) => inspect(app, file).await,
         Command::Install(args) => install(app, args).await,
         Command::List => list(app).await,
+        Command::Revoke(args) => revoke(app, args.digest).await,
     }
 }
 
@@ -69,10 +71,14 @@ async fn install(app: &App, args: &Install) -> anyhow::Result<u8> {
         app.out.answer(&Shown { approved: false, review }, || shown(review))?;
         anyhow::ensure!(confirmed()?, "nothing was approved");
     }
-    let host = app.open(Connections::None).await?;
-    host.approve_connector(&reviewed).await?;
-    let config = host.home().config();
-    host.close()?;
+    let config = app.home()?.config();
+    let operator = app.operator(Connections::None).await?;
+    let module = Base64(reviewed.module().to_vec());
+    operator.ask(InstallConnector { digest: review.digest, module }).await?;
+    if operator.embedded().is_none() {
+        app.out.remark("the running host takes it up when it starts next");
+    }
+    operator.close()?;
     app.out.answer(&Shown { approved: true, review }, || {
         // At a terminal it was shown before the question.
         let seen = if args.yes { format!("{}\n", shown(review)) } else { String::new() };
@@ -82,9 +88,9 @@ async fn install(app: &App, args: &Install) -> anyhow::Result<u8> {
 }
 
 async fn list(app: &App) -> anyhow::Result<u8> {
-    let host = app.open(Connections::None).await?;
-    let approved = host.connectors()?;
-    host.close()?;
+    let operator = app.operator(Connections::None).await?;
+    let approved = operator.ask(Connectors {}).await?;
+    operator.close()?;
     let listed = Listed { connectors: approved.iter().map(Entry::of).collect() };
     app.out.answer(&listed, || {
         if listed.connectors.is_empty() {
@@ -99,6 +105,19 @@ async fn list(app: &App) -> anyhow::Result<u8> {
             let _ = writeln!(text, "  approved    {approved_at}\n  operations  {}", operations.join(", "));
         }
         text
+    })?;
+    Ok(exit::OK)
+}
+
+async fn revoke(app: &App, digest: Digest) -> anyhow::Result<u8> {
+    let operator = app.operator(Connections::None).await?;
+    let revoked = operator.ask(RevokeConnector { digest }).await;
+    operator.close()?;
+    let revoked = revoked?;
+    app.out.answer(&Entry::of(&revoked), || {
+        let (name, version) =
+            (&revoked.manifest.name, crate::render::visible::text(&revoked.manifest.version));
+        format!("{name} {version} may not run any more; what it had dispatched goes on to its end.\n")
     })?;
     Ok(exit::OK)
 }

@@ -1,5 +1,6 @@
 //! One file per group of commands.
 
+mod approvals;
 mod attest;
 mod audit;
 mod call;
@@ -7,8 +8,12 @@ mod connection;
 mod connector;
 mod content;
 mod init;
+mod mcp;
 mod record;
+mod result;
 mod secret;
+mod serve;
+mod session;
 mod unknowns;
 mod vault;
 
@@ -23,8 +28,8 @@ use std::path::PathBuf;
 /// What every command works with.
 pub(crate) struct App {
     home: Option<PathBuf>,
-    passphrases: Passphrases,
-    out: Output,
+    pub(crate) passphrases: Passphrases,
+    pub(crate) out: Output,
 }
 
 /// Nothing was ever taken on under this id. For operators; callers get an envelope.
@@ -52,12 +57,19 @@ impl App {
         .ok_or_else(|| anyhow::anyhow!("there is no home directory: name one with --home or PROOFPORT_HOME"))
     }
 
-    fn home(&self) -> anyhow::Result<Home> {
+    /// The home.
+    ///
+    /// # Errors
+    /// When there is none, or it is not private.
+    pub(crate) fn home(&self) -> anyhow::Result<Home> {
         Ok(Home::at(self.home_path()?).map_err(HostError::Home)?)
     }
 
-    /// The home, opened with the passphrase that proves the operator.
-    async fn open(&self, connections: Connections) -> anyhow::Result<Host> {
+    /// The home, opened by this process with the passphrase that proves the operator.
+    ///
+    /// # Errors
+    /// When there is no passphrase or it is wrong, another process has the home open, or it can't be opened.
+    pub(crate) async fn open(&self, connections: Connections) -> anyhow::Result<Host> {
         let home = self.home()?;
         let passphrase = self.passphrases.required()?;
         let host = Host::open(home, &passphrase, OpenOptions::program(connections)).await?;
@@ -87,16 +99,23 @@ fn usual_home(data: Option<PathBuf>, user: Option<PathBuf>) -> Option<PathBuf> {
 pub(crate) async fn run(app: &App, command: InHome) -> anyhow::Result<u8> {
     match command {
         InHome::Init(args) => init::run(app, &args).await,
+        InHome::Serve => serve::run(app).await,
         InHome::Vault(command) => vault::run(app, &command).await,
         InHome::Secret(command) => secret::run(app, command).await,
         InHome::Connector(command) => connector::run(app, &command).await,
         InHome::Connection(command) => connection::run(app, &command).await,
         InHome::Call(args) => call::call(app, args).await,
-        InHome::Result(args) => call::result(app, args).await,
+        InHome::Result(args) => result::run(app, args).await,
         InHome::Reconcile(act) => call::reconcile(app, act.id).await,
         InHome::Wait(act) => call::wait(app, act.id).await,
         InHome::Follow(act) => call::follow(app, act.id).await,
         InHome::Retry(act) => call::retry(app, act.id).await,
+        InHome::Cancel(act) => call::cancel(app, act.id).await,
+        InHome::Session(command) => session::run(app, &command).await,
+        InHome::Approvals => approvals::list(app).await,
+        InHome::Approve(args) => approvals::approve(app, args).await,
+        InHome::Deny(act) => approvals::deny(app, act.id).await,
+        InHome::Mcp(args) => mcp::run(app, args).await,
         InHome::Unknowns => unknowns::run(app).await,
         InHome::Attest(args) => attest::run(app, args).await,
         InHome::Inspect(act) => record::inspect(app, act.id).await,

@@ -5,23 +5,24 @@ use crate::exit;
 use crate::render::{inspect as diagnostic, timeline as events};
 use proofport_core::id::RequestId;
 use proofport_gateway::host::Connections;
-use proofport_gateway::{Clock as _, SystemClock};
+use proofport_gateway::operator_side::{Inspect, Timed, Timeline};
 
 pub(super) async fn inspect(app: &App, id: RequestId) -> anyhow::Result<u8> {
-    let host = app.open(Connections::None).await?;
-    let found = host.broker().diagnostic(&id);
-    host.close()?;
-    let found = found?.ok_or(NoSuchInvocation(id))?;
-    app.out.answer(&found, || diagnostic::text(&found, SystemClock.now()))?;
+    let operator = app.operator(Connections::None).await?;
+    let found = operator.ask(Inspect { id }).await;
+    operator.close()?;
+    let found = found?;
+    let now = found.now;
+    let found = found.diagnostic()?.ok_or(NoSuchInvocation(id))?;
+    app.out.answer(&found, || diagnostic::text(&found, now))?;
     Ok(exit::OK)
 }
 
 pub(super) async fn timeline(app: &App, id: RequestId) -> anyhow::Result<u8> {
-    let host = app.open(Connections::None).await?;
-    let recorded = host.broker().timeline(&id);
-    let linked = host.broker().continued_by(&id);
-    host.close()?;
-    let (recorded, linked) = (recorded?, linked?);
+    let operator = app.operator(Connections::None).await?;
+    let found = operator.ask(Timeline { id }).await;
+    operator.close()?;
+    let Timed { events: recorded, continued_by: linked } = found?;
     anyhow::ensure!(!recorded.is_empty(), NoSuchInvocation(id));
     app.out.answer(&events::Timeline::of(id, &recorded, &linked), || events::text(&recorded, &linked))?;
     Ok(exit::OK)

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use proofport_core::id::Name;
 use proofport_core::secret::Secret;
 use proofport_gateway::host::Connections;
+use proofport_gateway::operator_side::{RemoveSecret, RotateSecret, Secrets, Sent, SetSecret, Version};
 use proofport_gateway::{SecretInfo, Uses};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -28,27 +29,30 @@ struct Listed {
 pub(super) async fn run(app: &App, command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Set(SecretSet { name, destinations, modes }) => {
-            let host = app.open(Connections::None).await?;
-            let version = host.set_secret(&name, value()?, Uses { destinations, modes }).await?;
-            host.close()?;
+            let operator = app.operator(Connections::None).await?;
+            let uses = Uses { destinations, modes };
+            let set = SetSecret { name: name.clone(), value: Sent(value()?), uses };
+            let Version { version } = operator.ask(set).await?;
+            operator.close()?;
             changed(app, &name, Some(version), "stored")
         }
         Command::Rotate(args) => {
-            let host = app.open(Connections::None).await?;
-            let version = host.rotate_secret(&args.name, value()?).await?;
-            host.close()?;
+            let operator = app.operator(Connections::None).await?;
+            let rotate = RotateSecret { name: args.name.clone(), value: Sent(value()?) };
+            let Version { version } = operator.ask(rotate).await?;
+            operator.close()?;
             changed(app, &args.name, Some(version), "renewed")
         }
         Command::Remove(args) => {
-            let host = app.open(Connections::None).await?;
-            host.remove_secret(&args.name).await?;
-            host.close()?;
+            let operator = app.operator(Connections::None).await?;
+            operator.ask(RemoveSecret { name: args.name.clone() }).await?;
+            operator.close()?;
             changed(app, &args.name, None, "removed in all its versions")
         }
         Command::List => {
-            let host = app.open(Connections::None).await?;
-            let listed = Listed { secrets: host.secrets()? };
-            host.close()?;
+            let operator = app.operator(Connections::None).await?;
+            let listed = Listed { secrets: operator.ask(Secrets {}).await? };
+            operator.close()?;
             app.out.answer(&listed, || list(&listed.secrets))?;
             Ok(exit::OK)
         }

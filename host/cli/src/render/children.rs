@@ -1,10 +1,10 @@
 //! The children of a batch, one a line.
 
 use super::lines::{ALARM, GOOD, Lines, QUIET, REFUSED};
+use super::published::{Child, Published};
 use super::visible;
 use anstyle::Style;
 use proofport_core::contract::{Action, Outcome, Retry};
-use proofport_core::envelope::{Child, Envelope};
 
 /// How a child ended, in a word.
 fn status(child: &Child) -> (Style, &'static str) {
@@ -35,7 +35,7 @@ fn advice(child: &Child) -> Option<&'static str> {
 }
 
 /// A line for each child, and its output below it.
-pub(super) fn write(lines: &mut Lines, envelope: &Envelope) {
+pub(super) fn write(lines: &mut Lines, envelope: &Published) {
     for child in envelope.children() {
         let (style, word) = status(child);
         let code = child.code().map(|code| format!(" {code}")).unwrap_or_default();

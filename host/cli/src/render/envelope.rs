@@ -2,12 +2,12 @@
 
 use super::children;
 use super::lines::{ALARM, GOOD, Lines, QUIET, REFUSED};
+use super::published::Published;
 use super::visible;
 use anstyle::Style;
 use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
 use proofport_core::contract::{Action, Outcome, RepeatKind, Retry, RetryOwner, Source, Stage};
-use proofport_core::envelope::Envelope;
 use proofport_core::id::RequestId;
 use serde::Deserialize;
 
@@ -53,13 +53,13 @@ struct Contract {
 }
 
 /// The whole answer for a terminal.
-pub(crate) fn text(envelope: &Envelope) -> String {
+pub(crate) fn text(envelope: &Published) -> String {
     let mut lines = Lines::default();
     let (style, word) = status(envelope);
-    lines.plain(format_args!("{style}{word}{style:#}  {}", envelope.message()));
+    lines.plain(format_args!("{style}{word}{style:#}  {}", visible::text(envelope.message())));
     lines.some("request", envelope.request_id());
     // The published form always reads back; were it not to, the first line is still the truth.
-    let shown = serde_json::to_value(envelope).and_then(serde_json::from_value::<Shown>);
+    let shown = serde_json::from_str::<Shown>(envelope.json());
     if let Ok(shown) = &shown {
         lines.some("operation", shown.operation.as_deref());
     }
@@ -92,7 +92,7 @@ pub(crate) fn text(envelope: &Envelope) -> String {
     lines.done()
 }
 
-fn status(envelope: &Envelope) -> (Style, &'static str) {
+fn status(envelope: &Published) -> (Style, &'static str) {
     match (envelope.ok(), envelope.code(), envelope.outcome()) {
         (true, _, _) => (GOOD, "OK"),
         (false, Some(Code::InProgress), _) => (ALARM, "IN PROGRESS"),
@@ -122,7 +122,7 @@ struct ShownJob {
 
 impl ShownJob {
     /// What is to be known of it: who submitted it, or how to look at it.
-    fn words(&self, envelope: &Envelope) -> String {
+    fn words(&self, envelope: &Published) -> String {
         let id = visible::text(&self.id);
         let (call, look) = (envelope.request_id(), self.followed_by.as_deref());
         match (&self.submitted_by, &self.operation, call, look) {
@@ -221,7 +221,7 @@ fn asking(id: &RequestId) -> String {
 }
 
 /// What to do, as a command where there is one.
-fn next(envelope: &Envelope, shown: &Shown) -> Option<String> {
+fn next(envelope: &Published, shown: &Shown) -> Option<String> {
     let id = envelope.request_id();
     if envelope.ok() {
         return envelope

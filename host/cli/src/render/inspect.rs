@@ -3,10 +3,11 @@
 use super::evidence::seen;
 use super::lines::{ALARM, Lines};
 use super::time::{micros, rfc3339};
-use super::timeline::{decision, peer, short};
+use super::timeline::{decided, decision, peer, short};
 use super::unknowns::unknown_because;
 use super::visible;
 use proofport_core::batch::{ChildClaim, claims};
+use proofport_core::boundary::Boundary;
 use proofport_core::code::Code;
 use proofport_core::content::ContentFacts;
 use proofport_core::contract::Outcome;
@@ -35,6 +36,7 @@ pub(crate) fn text(record: &Diagnostic, now: UnixMillis) -> String {
         lines.heading("Credential");
         lines.plain(format_args!("  {}", used(credential)));
     }
+    approval(&mut lines, state);
     if !state.setup.is_empty() {
         lines.heading("Connections");
         state.setup.iter().for_each(|attempt| setup(&mut lines, attempt));
@@ -65,6 +67,8 @@ fn claim(lines: &mut Lines, state: &State, now: UnixMillis) {
     lines.line("retry", format_args!("{}, owner {}", claim.retry, claim.retry_owner));
     lines.some("known by", claim.source);
     lines.line("standing", state.standing);
+    let crossed: Vec<&str> = state.boundaries().into_iter().map(Boundary::as_str).collect();
+    lines.some("reached", (!crossed.is_empty()).then(|| crossed.join(", ")));
     if let Some(stop) = &state.stopped {
         lines.line("stopped by", format_args!("{} in {}: {}", stop.code, stop.phase, decision(&stop.detail)));
     }
@@ -116,6 +120,8 @@ fn asked(lines: &mut Lines, state: &State) {
     lines.line("request", accepted.request_id);
     lines.line("operation", &accepted.operation);
     lines.line("by", visible::text(&accepted.principal));
+    let session = Some(accepted.session.as_str()).filter(|session| !session.is_empty());
+    lines.some("session", session.map(visible::text));
     lines.line("at", rfc3339(accepted.at));
     lines.line("input", accepted.input);
     lines.some("call key", accepted.call_key.map(|digest| format!("given, {digest}")));
@@ -124,6 +130,21 @@ fn asked(lines: &mut Lines, state: &State) {
         let count = continues.unknown.len();
         lines.some("", (count > 0).then(|| format!("{count} of them unknown there")));
     }
+}
+
+fn approval(lines: &mut Lines, state: &State) {
+    if state.question.is_none() && state.word.is_none() {
+        return;
+    }
+    lines.heading("Approval");
+    lines.line("needs", state.approval_terms().needs);
+    lines.some(
+        "asked",
+        state
+            .question
+            .map(|question| format!("request {}, until {}", question.request, rfc3339(question.until))),
+    );
+    lines.some("said", state.word.as_ref().map(decided));
 }
 
 fn binding(lines: &mut Lines, state: &State) {

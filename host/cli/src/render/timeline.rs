@@ -4,6 +4,7 @@ use super::inspect::{stored, used};
 use super::lines::{Lines, QUIET};
 use super::time::{micros, rfc3339};
 use super::visible;
+use proofport_core::approval::{Grant, Word};
 use proofport_core::contract::Source;
 use proofport_core::digest::Digest;
 use proofport_core::event::{AttemptEnd, Event, HostEvent, QueryFacts, Settlement, StopDetail};
@@ -67,10 +68,10 @@ pub(super) fn details(event: &Event) -> String {
             let (effect, repeat) = (contract.effect, contract.repeat.kind());
             format!("connector {}, {effect}, repeat {repeat}", short(&binding.connector))
         }
-        Event::ApprovalRequested { until, request } => {
-            format!("request {}, until {}", short(request), rfc3339(*until))
+        Event::ApprovalRequested(question) => {
+            format!("request {}, until {}", short(&question.request), rfc3339(question.until))
         }
-        Event::ApprovalDecided { approved } => word(*approved, "approved", "denied"),
+        Event::ApprovalDecided(said) => decided(said),
         Event::CredentialAuthorized(credential) => used(credential),
         Event::ConnectionAttempted(attempt) => connected(attempt),
         Event::QueryExchanged(query) => queried(query),
@@ -119,7 +120,10 @@ pub(super) fn details(event: &Event) -> String {
 
 fn of_host(event: &HostEvent) -> String {
     match event {
-        HostEvent::SessionDecided { allowed } => word(*allowed, "allowed", "refused"),
+        HostEvent::SessionDecided { allowed, session } => {
+            let id = session.as_ref().map(|session| format!("{} ", session.id)).unwrap_or_default();
+            format!("{id}{}", word(*allowed, "allowed", "ended"))
+        }
         HostEvent::VaultStateChanged { locked } => word(*locked, "locked", "unlocked"),
         HostEvent::UnlockFailed | HostEvent::OperatorRefused => String::new(),
         HostEvent::SecretChanged { name, version } => match version {
@@ -228,6 +232,7 @@ pub(super) fn decision(detail: &StopDetail) -> String {
         StopDetail::None => "the code says it all".to_owned(),
         StopDetail::UnknownConnection => "proofport.toml declares no such connection".to_owned(),
         StopDetail::UnknownOperation => "the connector has no such operation".to_owned(),
+        StopDetail::SessionEnded => "the session that called was ended".to_owned(),
         StopDetail::ConnectorNotApproved => {
             "its connector is not approved, or the module is missing".to_owned()
         }
@@ -244,5 +249,21 @@ pub(super) fn decision(detail: &StopDetail) -> String {
             (None, Some(status)) => format!("a query was answered with HTTP {status}"),
             (None, None) => "a query got no answer that may be read".to_owned(),
         },
+    }
+}
+
+/// An operator's word, and how far it reaches.
+pub(super) fn decided(said: &Word) -> String {
+    let request = short(&said.request);
+    match (said.approved, said.by, said.grant) {
+        (false, _, _) => format!("denied, request {request}"),
+        (true, Some(by), _) => format!("approved by the word on {by}, request {request}"),
+        (true, None, None) => format!("approved once, request {request}"),
+        (true, None, Some(Grant { until: None })) => {
+            format!("approved, request {request}, and its like in the same session")
+        }
+        (true, None, Some(Grant { until: Some(until) })) => {
+            format!("approved, request {request}, and its like in the same session until {}", rfc3339(until))
+        }
     }
 }

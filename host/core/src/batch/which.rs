@@ -1,10 +1,12 @@
 //! How a person names one child.
 
 use super::bound::ChildId;
+use serde::{Deserialize, Serialize};
 
 /// A child as a person names it: by its identity, or by its position. `id:` and `index:` before it say which
 /// of the two is meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Which(String);
 
 /// The name is not one child's.

@@ -6,11 +6,11 @@ use crate::code::Code;
 use crate::contract::{Action, Outcome, Retry};
 use crate::digest::Digest;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The fate of one child of a batch.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Child {
     /// Its identity in the input.

@@ -1,6 +1,7 @@
 //! What an invocation is: the intent that was taken on, and what it is bound to.
 
 use super::KeyUse;
+use crate::approval::ApprovalTerms;
 use crate::batch::ChildId;
 use crate::contract::InjectionMode;
 use crate::digest::Digest;
@@ -26,6 +27,9 @@ pub struct Accepted {
     pub input: Digest,
     /// Digest of the caller's key, if one was given.
     pub call_key: Option<Digest>,
+    /// The session in which it was called; opaque. Empty in records from before it was kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub session: String,
     /// When.
     pub at: UnixMillis,
     /// The batch whose children are sent once more; none: it stands for itself.
@@ -118,6 +122,9 @@ pub struct Binding {
     /// records from before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ways: Option<Digest>,
+    /// Whose word it needs.
+    #[serde(default)]
+    pub approval: ApprovalTerms,
 }
 
 /// Which credential is used, and how. No part of its value.

@@ -34,6 +34,8 @@ pub enum StopDetail {
     UnknownOperation,
     /// The connection's connector is not approved or its module is missing.
     ConnectorNotApproved,
+    /// The session that called was ended.
+    SessionEnded,
     /// The input, or the request made of it, is over the limit in bytes.
     OverLimit {
         /// The limit.

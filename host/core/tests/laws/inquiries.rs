@@ -170,7 +170,10 @@ proptest! {
                         let next = after_asking(&state, START, now, roll);
                         take(&mut state, next, now);
                     }
-                    Some(Move::Repeat { .. } | Move::Look { .. }) | None => return,
+                    Some(
+                        Move::Repeat { .. } | Move::Look { .. } | Move::Lapse { .. } | Move::Begin,
+                    )
+                    | None => return,
                 }
             }
             panic!("it asks for ever");

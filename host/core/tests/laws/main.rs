@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod aggregation;
+mod approvals;
 mod attestations;
 mod batches;
+mod boundaries;
 mod classify;
 mod codes;
 mod common;

@@ -3,9 +3,11 @@
 //! Every connection is judged in full: no problem hides another. What can be judged from the file
 //! alone has been, by [`config`](crate::config).
 
+mod approvals;
 mod credentials;
 mod retries;
 mod schema;
+mod sessions;
 mod ssh;
 #[cfg(test)]
 mod tests;
@@ -34,6 +36,7 @@ pub fn check(config: &Config, registry: &Registry, vault: Option<&Vault>) -> Vec
     for connection in config.connections.values() {
         judge(&mut findings, connection, registry, secrets.as_deref());
     }
+    sessions::judge(&mut findings, config);
     findings.problems.sort();
     findings.problems
 }
@@ -63,6 +66,7 @@ fn judge(
     if let Some(manifest) = manifest {
         schema::judge(findings, connection, &manifest.config_schema);
         retries::judge(findings, connection, manifest);
+        approvals::judge(findings, connection, manifest);
     }
     credentials::judge(findings, connection, manifest, secrets);
 }

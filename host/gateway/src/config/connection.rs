@@ -1,5 +1,6 @@
 //! One connection.
 
+use super::approvals::{self, ApprovalsConfig};
 use super::credential::{self, Binding};
 use super::failures;
 use super::fresh;
@@ -60,6 +61,8 @@ pub struct ConnectionConfig {
     pub fresh_connections: Fresh,
     /// Whether the admin takes every operation's repeat contract away.
     pub repeat_none: bool,
+    /// Whose word its operations need.
+    pub approvals: ApprovalsConfig,
     /// What the connector is told.
     pub settings: Settings,
     /// Secrets, by the connector's slot.
@@ -142,7 +145,7 @@ pub enum TrustError {
     Invalid(#[from] InvalidTrust),
 }
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "connector",
     "origins",
     "ssh",
@@ -155,6 +158,7 @@ const KEYS: [&str; 19] = [
     "repeating_hops",
     "fresh_connections",
     "repeat",
+    "approvals",
     "config",
     "credentials",
     "limits",
@@ -200,6 +204,8 @@ pub(super) fn read<'a>(
                     the connector's author declared";
         is_none(reader, &field, todo)
     });
+    let approvals = reader.field(section, "approvals").and_then(|field| reader.section(&field));
+    let approvals = approvals.map(|section| approvals::read(reader, &section)).unwrap_or_default();
     let settings = match reader.field(section, "config") {
         Some(field) => settings::read(reader, &field),
         None => Settings::none(section.place),
@@ -244,6 +250,7 @@ pub(super) fn read<'a>(
         no_repeating_hops,
         fresh_connections,
         repeat_none,
+        approvals,
         settings,
         credentials,
         limits,

@@ -4,6 +4,7 @@
 //! with what to do, and none hides another. What can only be judged against approved connectors and
 //! the vault is judged by [`check`](crate::check).
 
+mod approvals;
 mod connection;
 mod credential;
 mod failures;
@@ -11,10 +12,13 @@ mod fresh;
 mod host_keys;
 mod limits;
 mod list;
+mod notify;
 mod problem;
 mod proxy;
 mod reader;
 mod retries;
+mod serve;
+mod sessions;
 mod settings;
 mod ssh;
 mod store;
@@ -22,12 +26,15 @@ mod store;
 mod tests;
 mod words;
 
+pub use approvals::ApprovalsConfig;
 pub use connection::{ConnectionConfig, TrustError};
 pub use credential::{Binding, Placement};
 pub use host_keys::{HostKeyConfig, HostKeyError};
 pub use limits::Limits;
 pub use problem::{At, Place, Problem};
 pub use proxy::{ProxyConfig, ProxyCredential, Resolve};
+pub use serve::ServeConfig;
+pub use sessions::SessionsConfig;
 pub use settings::Settings;
 pub use ssh::{JumpConfig, SshConfig};
 pub use store::Store;
@@ -57,6 +64,12 @@ pub struct Config {
     pub connections: BTreeMap<Name, ConnectionConfig>,
     /// How much the home may hold.
     pub store: Store,
+    /// Which agents are let in without an operator's word.
+    pub sessions: SessionsConfig,
+    /// How the host serves agents.
+    pub serve: ServeConfig,
+    /// What is run when an agent waits for an approval, program first; empty: nothing.
+    pub notify: Vec<String>,
     /// SHA-256 of the file's bytes.
     pub digest: Digest,
 }
@@ -111,10 +124,16 @@ impl Config {
             reader.syntax(error);
         }
         let top = Section { path: String::new(), place: Place { line: 1, column: 1 }, table: root.get_ref() };
-        reader.only(&top, &["connections", "store"]);
+        reader.only(&top, &["connections", "notify", "serve", "sessions", "store"]);
+        let notify = reader.field(&top, "notify").and_then(|field| reader.section(&field));
+        let notify = notify.map(|section| notify::read(&mut reader, &section)).unwrap_or_default();
         let store = reader.field(&top, "store").and_then(|field| reader.section(&field));
         let store = store.map(|section| store::read(&mut reader, &section)).unwrap_or_default();
+        let sessions = reader.field(&top, "sessions").and_then(|field| reader.section(&field));
+        let sessions = sessions.map(|section| sessions::read(&mut reader, &section)).unwrap_or_default();
         let folder = file.parent().unwrap_or(Path::new(""));
+        let serve = reader.field(&top, "serve").and_then(|field| reader.section(&field));
+        let serve = serve.map(|section| serve::read(&mut reader, &section, folder)).unwrap_or_default();
         let mut connections = BTreeMap::new();
         let declared = reader.field(&top, "connections").and_then(|field| reader.section(&field));
         for (name, field) in declared.map(|section| reader.named(&section)).unwrap_or_default() {
@@ -126,7 +145,7 @@ impl Config {
         let problems = reader.into_problems();
         if problems.is_empty() {
             let digest = Digest::of_bytes(text.as_bytes());
-            Ok(Self { file: file.to_owned(), connections, store, digest })
+            Ok(Self { file: file.to_owned(), connections, store, sessions, serve, notify, digest })
         } else {
             Err(problems)
         }

@@ -1,11 +1,11 @@
 //! A mistake in the configuration, told so that it can be repaired at once.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
 /// A position in the file, both counted from 1; columns count characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// The line.
     pub line: usize,
@@ -24,7 +24,7 @@ pub struct At<T> {
 
 /// One mistake. No part of it repeats a value from the file, since a value may be a secret that was
 /// put in the wrong place.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Problem {
     /// The file.
     pub file: PathBuf,

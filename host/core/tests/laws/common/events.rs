@@ -4,6 +4,7 @@ use super::values::{
     LEASE_END, START, accepted, binding, child_id, complete, contract, credential, digest, dispatch, end,
     name, output, query, settlement, setup, stop,
 };
+use proofport_core::approval::{Question, Word};
 use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Phase, Repeat, Source};
 use proofport_core::event::{ChildFacts, Dispatch, Event, EventKind, HostEvent, QueryPurpose};
@@ -27,11 +28,14 @@ pub(crate) fn of_kind(kind: EventKind, state: &State) -> Vec<(&'static str, Even
         EventKind::ActionAccepted => plain(accepted()),
         EventKind::PreflightValidated => plain(Event::PreflightValidated(Box::new(binding(terms)))),
         EventKind::ApprovalRequested => {
-            plain(Event::ApprovalRequested { until: LEASE_END, request: digest(9) })
+            plain(Event::ApprovalRequested(Question { until: LEASE_END, request: digest(9) }))
         }
         EventKind::ApprovalDecided => vec![
-            ("yes", Event::ApprovalDecided { approved: true }),
-            ("no", Event::ApprovalDecided { approved: false }),
+            ("yes", Event::ApprovalDecided(word(true, 9, None))),
+            ("no", Event::ApprovalDecided(word(false, 9, None))),
+            ("of another call", Event::ApprovalDecided(word(true, 9, Some(3)))),
+            ("no, of another call", Event::ApprovalDecided(word(false, 9, Some(3)))),
+            ("about something else", Event::ApprovalDecided(word(true, 8, None))),
         ],
         EventKind::CredentialAuthorized => plain(Event::CredentialAuthorized(credential())),
         EventKind::ConnectionAttempted => {
@@ -156,7 +160,9 @@ pub(crate) fn of_kind(kind: EventKind, state: &State) -> Vec<(&'static str, Even
             };
             vec![("answer", attached(Source::RemoteResponse)), ("query", attached(Source::RemoteQuery))]
         }
-        EventKind::SessionDecided => plain(Event::Host(HostEvent::SessionDecided { allowed: true })),
+        EventKind::SessionDecided => {
+            plain(Event::Host(HostEvent::SessionDecided { allowed: true, session: None }))
+        }
         EventKind::VaultStateChanged => plain(Event::Host(HostEvent::VaultStateChanged { locked: true })),
         EventKind::UnlockFailed => plain(Event::Host(HostEvent::UnlockFailed)),
         EventKind::OperatorRefused => plain(Event::Host(HostEvent::OperatorRefused)),
@@ -173,4 +179,9 @@ pub(crate) fn of_kind(kind: EventKind, state: &State) -> Vec<(&'static str, Even
 /// Every named event that could be said to happen to this state.
 pub(crate) fn all(state: &State) -> Vec<Event> {
     EventKind::ALL.iter().flat_map(|kind| of_kind(*kind, state)).map(|(_, event)| event).collect()
+}
+
+fn word(approved: bool, request: u8, by: Option<u8>) -> Word {
+    let by = by.map(|by| RequestId::from_random([by; 16]));
+    Word { approved, request: digest(request), grant: None, by }
 }

@@ -3,6 +3,7 @@
 use super::values::{
     LEASE_END, accepted, binding, complete, credential, dispatch, end, output, query, settlement, stop,
 };
+use proofport_core::approval::Question;
 use proofport_core::code::Code;
 use proofport_core::contract::{Effect, Outcome, Phase, Source};
 use proofport_core::event::{Event, QueryPurpose};
@@ -47,7 +48,10 @@ pub(crate) fn reach(standing: Standing, way: Way, contract: &Contract) -> Option
         Standing::Authorized => then(Standing::Validated, vec![Event::CredentialAuthorized(credential())]),
         Standing::AwaitingApproval => then(
             Standing::Authorized,
-            vec![Event::ApprovalRequested { until: LEASE_END, request: dispatch(1, contract).request }],
+            vec![Event::ApprovalRequested(Question {
+                until: LEASE_END,
+                request: dispatch(1, contract).request,
+            })],
         ),
         Standing::Leased if read => None,
         Standing::Leased => {

@@ -6,6 +6,7 @@ use super::values::{
     key_use, lost, marks, peer, query, reason, setup, stop,
 };
 use super::walk::{Pick, any_result};
+use proofport_core::approval::{Grant, Question, Word};
 use proofport_core::attestation::AttestedOutcome;
 use proofport_core::batch::{Answer, Held, Said, judge};
 use proofport_core::classify::Reading;
@@ -15,6 +16,7 @@ use proofport_core::decide::{Input, Judged, Readiness, decide};
 use proofport_core::event::{Event, QueryPurpose};
 use proofport_core::evidence::{Cause, Evidence, HttpEvidence};
 use proofport_core::exchange::SshExit;
+use proofport_core::id::RequestId;
 use proofport_core::job::Following;
 use proofport_core::manifest::Contract;
 use proofport_core::ssh::{SshEvidence, StreamSeen};
@@ -45,6 +47,8 @@ pub(crate) const fn place(input: &Input) -> usize {
         Input::Ask { .. } => 16,
         Input::Followed(_) => 17,
         Input::ChildAttested { .. } => 18,
+        Input::Question(_) => 19,
+        Input::Decided(_) => 20,
     }
 }
 
@@ -170,6 +174,13 @@ pub(crate) fn inputs(terms: &Contract, salt: usize) -> Vec<Input> {
             outcome: AttestedOutcome::ALL[salt % 2],
             reason: reason(),
         },
+        Input::Question(Question { until: START.plus_seconds(60), request: digest(9) }),
+        Input::Decided(Word {
+            approved: !salt.is_multiple_of(3),
+            request: digest(if salt.is_multiple_of(5) { 99 } else { 9 }),
+            grant: salt.is_multiple_of(2).then_some(Grant { until: None }),
+            by: salt.is_multiple_of(4).then(|| RequestId::from_random([3; 16])),
+        }),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! Plain values.
 
+use proofport_core::approval::ApprovalTerms;
 use proofport_core::attestation::AttestedReason;
 use proofport_core::batch::ChildId;
 use proofport_core::code::Code;
@@ -83,6 +84,7 @@ pub(crate) fn accepted() -> Event {
         request_id: RequestId::from_random([7; 16]),
         operation: OperationName::parse("shop.pay").unwrap(),
         principal: "agent".to_owned(),
+        session: String::new(),
         input: digest(1),
         call_key: None,
         at: START,
@@ -118,6 +120,7 @@ pub(crate) fn binding(contract: Contract) -> Binding {
         reconciliations: None,
         following: None,
         ways: None,
+        approval: ApprovalTerms::NONE,
     }
 }
 

@@ -1,7 +1,10 @@
+mod approvals;
 mod failures;
 mod fields;
 mod network;
 mod retries;
+mod serve;
+mod sessions;
 mod ssh;
 
 use super::*;
