@@ -87,5 +87,8 @@ async fn agents_at_one_host_lose_nothing() {
     for told in ["Made", "Declined", "Denied"] {
         assert!(counts.told.get(told).is_some_and(|count| *count > 0), "{counts:#?}");
     }
+    for over in [agents::Over::Http, agents::Over::McpOld, agents::Over::McpNew] {
+        assert!(counts.over.get(&over).is_some_and(|count| *count > 0), "{counts:#?}");
+    }
     assert!(counts.lost_answers > 0, "{counts:#?}");
 }

@@ -1,5 +1,8 @@
 //! What can be written on the command line. Everything is parsed here, once, into validated types.
 
+mod audit;
+
+pub(crate) use audit::{Audit, AuditExport, AuditRemove, AuditShow, AuditVerify, By};
 use clap::{Args, Parser, Subcommand};
 use proofport_core::attestation::{AttestedOutcome, AttestedReason};
 use proofport_core::batch::Which;
@@ -218,6 +221,9 @@ pub(crate) enum InHome {
     Inspect(Act),
     /// Show the events of a call in order, for operators
     Timeline(Act),
+    /// Verify, export and read the audit log, for operators
+    #[command(subcommand)]
+    Audit(Audit),
 }
 
 /// `init`.
@@ -226,6 +232,9 @@ pub(crate) struct Init {
     /// What one guess of the passphrase costs, in KiB of memory. For tests: a cheap vault is a weak one.
     #[arg(long, hide = true, value_name = "KIB", value_parser = clap::value_parser!(u32).range(8192..=1_048_576))]
     pub(crate) kdf_memory_kib: Option<u32>,
+    /// Where the identity goes that opens the audit log [default: audit-identity.txt in the home]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) audit_identity: Option<PathBuf>,
 }
 
 /// `vault`.

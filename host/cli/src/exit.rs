@@ -32,6 +32,7 @@ pub(crate) fn explain(error: &anyhow::Error, json: bool) -> u8 {
         Some(
             HostError::Home(_)
             | HostError::Vault(_)
+            | HostError::AuditIdentity(_)
             | HostError::Journal(_)
             | HostError::Start(_)
             | HostError::Registry(_)

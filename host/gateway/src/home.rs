@@ -14,6 +14,7 @@ const JOURNAL: &str = "journal.redb";
 const CONFIG: &str = "proofport.toml";
 const CONNECTORS: &str = "connectors";
 const CACHE: &str = "cache";
+const AUDIT_IDENTITY: &str = "audit-identity.txt";
 const OPERATOR_SOCKET: &str = "operator.sock";
 
 /// The socket on which agents reach a host that serves, unless another place is configured.
@@ -28,7 +29,7 @@ const RESULTS: &str = "results";
 
 /// What may lie in a directory that is made a home: leavings of an interrupted `init`, and a
 /// configuration or certificates written before it.
-const OURS: [&str; 11] = [
+const OURS: [&str; 12] = [
     VAULT,
     VAULT_LOCK,
     JOURNAL,
@@ -39,6 +40,7 @@ const OURS: [&str; 11] = [
     CONFIG,
     CONNECTORS,
     CACHE,
+    AUDIT_IDENTITY,
     AGENT_SOCKET,
 ];
 
@@ -120,6 +122,13 @@ impl Home {
     #[must_use]
     pub fn cache(&self) -> PathBuf {
         self.path.join(CACHE)
+    }
+
+    /// Where the identity that opens the audit log is put unless another file is named. The host never reads
+    /// it again; it is there for the operator to move away.
+    #[must_use]
+    pub fn audit_identity(&self) -> PathBuf {
+        self.path.join(AUDIT_IDENTITY)
     }
 
     /// The socket on which a running host serves operators.

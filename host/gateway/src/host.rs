@@ -1,5 +1,6 @@
 //! An opened home: what a call, and every operator's command that reads the record, works on.
 
+use crate::audit::{self, AuditIdentityError};
 use crate::bind::{BindError, bind};
 use crate::check::check;
 use crate::config::{Config, Problem, SessionsConfig, Store};
@@ -13,10 +14,11 @@ use proofport_core::id::Name;
 use proofport_core::secret::Secret;
 use proofport_egress::HttpEgress;
 use proofport_egress::ssh::SshEgress;
-use proofport_journal::{Batch, FatalHook, Journal, JournalError, JournalKeys, Options};
+use proofport_journal::{AuditKeys, Batch, FatalHook, Journal, JournalError, JournalKeys, Options};
 use proofport_sandbox::{Limits, Sandbox, SandboxError};
 use proofport_vault::{Vault, VaultError};
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
 /// Which connections are made ready. Loading a connector costs time, so a single call takes one.
@@ -71,6 +73,9 @@ pub enum HostError {
     /// The vault.
     #[error(transparent)]
     Vault(#[from] VaultError),
+    /// The file of the identity that opens the audit log.
+    #[error(transparent)]
+    AuditIdentity(#[from] AuditIdentityError),
     /// The journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -105,6 +110,7 @@ pub struct Host {
     home: Home,
     vault: Arc<RwLock<Vault>>,
     broker: Broker,
+    new_audit_identity: Option<PathBuf>,
 }
 
 impl Host {
@@ -123,8 +129,15 @@ impl Host {
     ///
     /// # Errors
     /// See [`HostError`].
-    pub async fn open_unlocked(home: Home, vault: Vault, options: OpenOptions) -> Result<Self, HostError> {
+    pub async fn open_unlocked(
+        home: Home,
+        mut vault: Vault,
+        options: OpenOptions,
+    ) -> Result<Self, HostError> {
+        let new_audit_identity = audit::complete(&mut vault, &home)?;
         let keys = vault.keys()?;
+        // Set a line ago where it was not before.
+        let recipient = keys.audit_recipient.ok_or(VaultError::NoAuditRecipient)?;
         // A mistake in the file is reported where connections are made ready; the record can be read
         // without, and what is kept in reserve stays as it was found.
         let store = Config::load_or_empty(&home.config()).map_or_else(
@@ -137,6 +150,7 @@ impl Host {
                 event_mac: keys.event_mac,
                 seal_recipient: keys.seal_recipient,
                 seal_identity: Some(keys.seal_identity),
+                audit: AuditKeys { seeds: keys.audit_seeds, recipient },
             },
             Options {
                 on_fatal: options.on_fatal,
@@ -171,13 +185,20 @@ impl Host {
                 tracing::error!(%error, "stored contents past their time could not be removed");
             }
         }
-        Ok(Self { home, vault, broker })
+        Ok(Self { home, vault, broker, new_audit_identity })
     }
 
     /// The home.
     #[must_use]
     pub const fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// The file with the identity that opens the audit log, if this home was older than the log and got it when it
+    /// was opened: its operator should be told.
+    #[must_use]
+    pub fn new_audit_identity(&self) -> Option<&Path> {
+        self.new_audit_identity.as_deref()
     }
 
     /// The vault.

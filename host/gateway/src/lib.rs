@@ -2,6 +2,7 @@
 //! connections declared in it, the approved connectors, and the checks that meet them.
 
 pub mod agent;
+pub mod audit;
 pub mod bind;
 pub mod check;
 pub mod config;
@@ -25,7 +26,10 @@ pub use proofport_broker::{
     AttestError, Authority, CallRequest, Caller, Card, Clock, DecideError, Delivery, FollowError, Reach,
     ReadError, ReconcileError, RetryBatchError, RetryError, SystemClock,
 };
-pub use proofport_journal::{Content, Recorded};
+pub use proofport_journal::{
+    AuditEntry, Content, Expected, Export, Exported, Finding, Head, Held, JournalError, NotOpened, PublicKey,
+    Recorded, RemoveError, Removed, Report, Then, Unreadable, Verifier, open_export,
+};
 pub use proofport_vault::{Destination, KdfParams, SecretInfo, Uses, Vault, VaultError};
 
 #[cfg(test)]

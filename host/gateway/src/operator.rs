@@ -1,6 +1,7 @@
 //! What an operator does to a home: every one of these needs the passphrase, which proves the
 //! operator, and leaves a record.
 
+use crate::audit::identity_in;
 use crate::config::{Config, Problem};
 use crate::home::Home;
 use crate::host::{Connections, Host, HostError, OpenOptions};
@@ -14,15 +15,28 @@ use proofport_core::manifest::Manifest;
 use proofport_core::secret::Secret;
 use proofport_sandbox::{Fault, Limits, LoadError, ModuleError, Sandbox, SandboxError, inspect};
 use proofport_vault::{KdfParams, SecretInfo, State, Uses, Vault, VaultError};
+use std::path::Path;
 use std::sync::PoisonError;
 
-/// Makes a home: the directory, the vault with the host's keys, the journal.
+/// Makes a home: the directory, the vault with the host's keys, the journal. The identity that opens the audit
+/// log is put into the file that is named, else into [`Home::audit_identity`]; one that is there is taken.
 ///
 /// # Errors
 /// When there is one already, or a file can't be written.
-pub async fn init(dir: &std::path::Path, passphrase: &Secret, kdf: KdfParams) -> Result<Home, HostError> {
+pub async fn init(
+    dir: &Path,
+    passphrase: &Secret,
+    kdf: KdfParams,
+    audit_identity: Option<&Path>,
+) -> Result<Home, HostError> {
     let home = Home::create(dir)?;
-    let vault = Vault::create(&home.vault(), passphrase, kdf)?;
+    if home.vault().exists() {
+        return Err(VaultError::AlreadyExists { path: home.vault() }.into());
+    }
+    // Before there is a vault: what is interrupted here can be repeated.
+    let identity = identity_in(audit_identity.unwrap_or(&home.audit_identity()))?;
+    let mut vault = Vault::create(&home.vault(), passphrase, kdf)?;
+    vault.set_audit_recipient(&identity.recipient())?;
     let host = Host::open_unlocked(home.clone(), vault, OpenOptions::program(Connections::None)).await?;
     host.record(HostEvent::VaultStateChanged { locked: false }).await?;
     host.close()?;

@@ -58,6 +58,15 @@ pub enum JournalError {
     /// The identity is not the one that this body was sealed to.
     #[error("the body was sealed to another recipient")]
     OtherRecipient,
+    /// The recipient of the audit log isn't one.
+    #[error("the audit log's recipient is not an age X25519 recipient")]
+    BadAuditRecipient,
+    /// The audit log is signed by a key that was not given.
+    #[error("the audit log is signed by a key that this vault doesn't hold")]
+    NoAuditKey,
+    /// A newer program wrote a part of the audit log.
+    #[error("the audit log can't be read: {0}")]
+    AuditUnreadable(#[source] Box<crate::audit::Unreadable>),
     /// A batch without events records nothing.
     #[error("a batch needs at least one event")]
     EmptyBatch,

@@ -1,12 +1,14 @@
 //! What one transaction does: gives each batch its place, chains it, and keeps the indexes in step.
 
+use crate::audit::{self, Between, Chain, Entry, Pending, Removal, State, Tag, hash};
 use crate::batch::{Batch, Committed};
 use crate::error::JournalError;
 use crate::keys::{Authenticator, Code};
 use crate::record::{self, BEFORE_ALL, BodyMark, Place, Record};
 use crate::seal::{Sealer, Slot};
-use crate::tables::{self, BODIES, EPOCHS, FAILURES, HEADS, INTENTS, OPEN, RECORDS, UNSETTLED};
+use crate::tables::{self, AUDIT, BODIES, EPOCHS, FAILURES, HEADS, INTENTS, OPEN, RECORDS, UNSETTLED};
 use proofport_core::digest::Digest;
+use proofport_core::event::{Event, EventKind};
 use proofport_core::failures::Mark;
 use proofport_core::id::RequestId;
 use proofport_core::time::UnixMillis;
@@ -30,10 +32,26 @@ pub(crate) struct Prepared {
     open: Option<bool>,
     unsettled: Option<bool>,
     tally: Option<(Digest, Mark)>,
+    /// What the audit log shows of it.
+    tag: Tag,
+    kinds: Vec<EventKind>,
+}
+
+/// What a transaction does beside its batches.
+#[derive(Default)]
+pub(crate) struct Besides {
+    /// The process ends: the audit log is signed up to here.
+    pub(crate) closing: bool,
+    /// Blocks of the audit log that are exported and taken out.
+    pub(crate) removal: Option<Removal>,
 }
 
 impl Prepared {
-    pub(crate) fn new(mut batch: Batch, sealer: &Sealer) -> Result<Self, JournalError> {
+    pub(crate) fn new(
+        mut batch: Batch,
+        sealer: &Sealer,
+        authenticator: &Authenticator,
+    ) -> Result<Self, JournalError> {
         if batch.events.is_empty() {
             return Err(JournalError::EmptyBatch);
         }
@@ -58,8 +76,15 @@ impl Prepared {
         }
         let Batch { invocation, at, events, intents, open, tally, bodies: _ } = batch;
         let unsettled = leaves_unsettled(&events);
+        let kinds: Vec<_> = events.iter().map(Event::kind).collect();
+        let tag = audit::tag(authenticator, invocation.as_ref());
         let events = events.len() as u64;
-        Ok(Self { invocation, at, events, payload, bodies, intents, open, unsettled, tally })
+        Ok(Self { invocation, at, events, payload, bodies, intents, open, unsettled, tally, tag, kinds })
+    }
+
+    fn audited(&self) -> Entry<'_> {
+        let Self { tag, invocation, kinds, at, payload, .. } = self;
+        Entry { tag: *tag, invocation: invocation.as_ref(), kinds, at: *at, payload }
     }
 }
 
@@ -69,19 +94,30 @@ pub(crate) struct End {
     code: Code,
     pub(crate) high_water: UnixMillis,
     epoch_stored: bool,
+    pub(crate) audit: Chain,
 }
 
 impl End {
-    /// Reads and checks the last record.
-    pub(crate) fn read(database: &Database, authenticator: &Authenticator) -> Result<Self, JournalError> {
-        let records = database.begin_read()?.open_table(RECORDS)?;
-        let Some((seq, bytes)) = records.last()? else {
-            return Ok(Self {
-                next_seq: 1,
-                code: BEFORE_ALL,
-                high_water: UnixMillis(0),
-                epoch_stored: false,
-            });
+    /// Reads and checks the last record, and the last block of the audit log.
+    pub(crate) fn read(
+        database: &Database,
+        authenticator: &Authenticator,
+        audit: impl FnOnce(State) -> Result<Chain, JournalError>,
+    ) -> Result<Self, JournalError> {
+        let transaction = database.begin_read()?;
+        let state = audit::state(&transaction, authenticator)?;
+        let last =
+            transaction.open_table(AUDIT)?.last()?.map(|(at, block)| (at.value(), hash(block.value())));
+        let records = transaction.open_table(RECORDS)?;
+        let end = records.last()?;
+        let stands = last == (state.block > 0).then_some((state.block, state.hash));
+        if !stands {
+            return Err(JournalError::Tampered { seq: end.map_or(0, |(seq, _)| seq.value()) });
+        }
+        let audit = audit(state)?;
+        let Some((seq, bytes)) = end else {
+            let high_water = UnixMillis(0);
+            return Ok(Self { next_seq: 1, code: BEFORE_ALL, high_water, epoch_stored: false, audit });
         };
         let record = Record::verified(authenticator, seq.value(), bytes.value())?;
         Ok(Self {
@@ -89,6 +125,7 @@ impl End {
             code: record.code,
             high_water: record.place.high_water,
             epoch_stored: false,
+            audit,
         })
     }
 
@@ -106,6 +143,7 @@ impl End {
         authenticator: &Authenticator,
         sealer: &Sealer,
         batches: impl Iterator<Item = &'a Prepared>,
+        besides: &Besides,
     ) -> Result<Vec<Committed>, redb::Error> {
         let transaction = tables::begin(database)?;
         let mut committed = Vec::new();
@@ -117,6 +155,8 @@ impl End {
             let mut open = transaction.open_table(OPEN)?;
             let mut unsettled = transaction.open_table(UNSETTLED)?;
             let mut failures = transaction.open_table(FAILURES)?;
+            let mut blocks = transaction.open_table(AUDIT)?;
+            let mut audited = Pending::default();
             let mut sealed = false;
             for batch in batches {
                 let first_seq = self.next_seq;
@@ -161,6 +201,10 @@ impl End {
                         None => {}
                     }
                 }
+                if audited.is_full() {
+                    self.audit.events(&mut blocks, std::mem::take(&mut audited))?;
+                }
+                audited.add(first_seq, self.high_water, &batch.audited());
                 self.code = code;
                 self.next_seq = last_seq + 1;
                 committed.push(Committed { first_seq, last_seq });
@@ -169,6 +213,18 @@ impl End {
                 transaction.open_table(EPOCHS)?.insert(sealer.epoch, sealer.wrapped.as_slice())?;
                 self.epoch_stored = true;
             }
+            self.audit.events(&mut blocks, audited)?;
+            let between = Between { next_event: self.next_seq, at: self.high_water };
+            let first = self.audit.state.first;
+            if let Some(Removal { through, hash }) = besides.removal
+                && through >= first
+            {
+                blocks.retain_in(first..=through, |_, _| false)?;
+                self.audit.removed(&mut blocks, between, through, hash)?;
+            }
+            let wanted = besides.closing || besides.removal.is_some();
+            self.audit.checkpoint(&mut blocks, between, wanted)?;
+            tables::write_audit_head(&transaction, &self.audit.state.encode(authenticator, &self.code))?;
         }
         transaction.commit()?;
         Ok(committed)

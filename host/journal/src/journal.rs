@@ -1,5 +1,6 @@
 //! The handle: opening, appending, closing.
 
+use crate::audit::{AuditOptions, Chain, Removal, Signers};
 use crate::batch::{Batch, Committed};
 use crate::disk::{Disk, LocalDisk};
 use crate::error::JournalError;
@@ -36,17 +37,33 @@ pub struct Options {
     pub reserve_bytes: u64,
     /// The most bytes of all contents together, as stored.
     pub max_content_bytes_total: u64,
+    /// How the audit log is written.
+    pub audit: AuditOptions,
 }
 
 impl Default for Options {
-    /// 64 MiB of cache, the process exits, 64 MiB in reserve, and 4 GiB of contents.
+    /// 64 MiB of cache, the process exits, 64 MiB in reserve, 4 GiB of contents, and the audit log as
+    /// [`AuditOptions`] has it.
     fn default() -> Self {
         Self {
             cache_bytes: 64 * 1024 * 1024,
             on_fatal: FatalHook::exit(),
             reserve_bytes: 64 * 1024 * 1024,
             max_content_bytes_total: 4 * 1024 * 1024 * 1024,
+            audit: AuditOptions::default(),
         }
+    }
+}
+
+/// What is left of the options once the database is open.
+struct Running {
+    on_fatal: FatalHook,
+    audit: AuditOptions,
+}
+
+impl Running {
+    fn of(Options { on_fatal, audit, .. }: Options) -> Self {
+        Self { on_fatal, audit }
     }
 }
 
@@ -76,6 +93,7 @@ pub(crate) struct Shared {
     pub(crate) authenticator: Authenticator,
     pub(crate) opener: Opener,
     pub(crate) sealer: Arc<Sealer>,
+    pub(crate) signers: Arc<Signers>,
     gauges: Arc<Gauges>,
     orders: Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -167,7 +185,7 @@ impl Journal {
         let _ = reserve.room();
         let store = Store::find(path, options.max_content_bytes_total, Arc::clone(&reserve), disk)?;
         let beside = Beside { reserve, store };
-        Self::start(database, path.to_owned(), Some(lock), Some(beside), &keys, options.on_fatal)
+        Self::start(database, path.to_owned(), Some(lock), Some(beside), &keys, Running::of(options))
     }
 
     /// A journal on any storage, without the files beside it; empty storage is initialised.
@@ -185,7 +203,7 @@ impl Journal {
         if tables::is_empty(&database).map_err(files::storage)? {
             tables::initialise(&database, &Authenticator::new(&keys.event_mac)).map_err(files::storage)?;
         }
-        Self::start(database, path, None, None, &keys, options.on_fatal)
+        Self::start(database, path, None, None, &keys, Running::of(options))
     }
 
     fn start(
@@ -194,9 +212,10 @@ impl Journal {
         lock: Option<LockFile>,
         beside: Option<Beside>,
         keys: &JournalKeys,
-        on_fatal: FatalHook,
+        Running { on_fatal, audit }: Running,
     ) -> Result<Self, JournalError> {
         let authenticator = Authenticator::new(&keys.event_mac);
+        let signers = Arc::new(keys.audit.signers());
         let (database, end, epoch) = files::undamaged(&path, || {
             let version = tables::check(&database, &authenticator, &path)?;
             upgrade::to_newest(&database, version, &authenticator).inspect_err(|error| {
@@ -205,7 +224,8 @@ impl Journal {
                     lock.iter().for_each(LockFile::mark_failed);
                 }
             })?;
-            let end = End::read(&database, &authenticator)?;
+            let chain = |state| Chain::new(state, &keys.audit, Arc::clone(&signers), audit);
+            let end = End::read(&database, &authenticator, chain)?;
             let epoch = End::next_epoch(&database)?;
             Ok((database, end, epoch))
         })?;
@@ -233,8 +253,19 @@ impl Journal {
             .map_err(JournalError::io("start the writer of", &path))?;
         let thread = Mutex::new(Some(thread));
         let database = Some(database);
-        let shared =
-            Shared { database, path, authenticator, opener, sealer, gauges, orders, thread, beside, lock };
+        let shared = Shared {
+            database,
+            path,
+            authenticator,
+            opener,
+            sealer,
+            signers,
+            gauges,
+            orders,
+            thread,
+            beside,
+            lock,
+        };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -245,7 +276,7 @@ impl Journal {
     /// When the batch is empty, too large or not an invocation's though it must be; when the journal is
     /// closed; [`JournalError::Failed`] when a commit failed, which ends the process.
     pub async fn append(&self, batch: Batch) -> Result<Committed, JournalError> {
-        let prepared = Prepared::new(batch, &self.shared.sealer)?;
+        let prepared = Prepared::new(batch, &self.shared.sealer, &self.shared.authenticator)?;
         let (ack, done) = oneshot::channel();
         self.shared.order(Order::Append(prepared, ack))?;
         done.await.map_err(|_| self.shared.gone())
@@ -254,7 +285,7 @@ impl Journal {
     /// Queues a batch that is written with the next commit, or at the end, and never costs a commit of
     /// its own (but for a thousand waiting ones). Until then no reading shows it, and a crash loses it.
     pub fn ride_along(&self, batch: Batch) {
-        let ordered = Prepared::new(batch, &self.shared.sealer)
+        let ordered = Prepared::new(batch, &self.shared.sealer, &self.shared.authenticator)
             .and_then(|prepared| self.shared.order(Order::RideAlong(prepared)));
         if let Err(error) = ordered {
             tracing::error!(%error, "a batch that was to ride along is lost");
@@ -318,6 +349,13 @@ impl Journal {
 impl Shared {
     pub(crate) fn database(&self) -> Result<&Database, JournalError> {
         self.database.as_deref().ok_or(JournalError::Closed)
+    }
+
+    /// Has the writer take blocks out of the audit log.
+    pub(crate) async fn remove_audit(&self, removal: Removal) -> Result<(), JournalError> {
+        let (ack, done) = oneshot::channel();
+        self.order(Order::RemoveAudit(removal, ack))?;
+        done.await.map_err(|_| self.gone())
     }
 
     fn order(&self, order: Order) -> Result<(), JournalError> {

@@ -1,5 +1,6 @@
 //! The keys that the journal is given.
 
+use crate::audit::AuditKeys;
 use hmac::digest::FixedOutput as _;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use proofport_core::secret::Secret;
@@ -14,6 +15,8 @@ pub struct JournalKeys {
     pub seal_recipient: String,
     /// The identity that opens them; none while the vault is locked.
     pub seal_identity: Option<Secret>,
+    /// The audit log's.
+    pub audit: AuditKeys,
 }
 
 /// An authentication code.

@@ -13,6 +13,8 @@
 //!   like bodies, and a marker that is written last. Without it there is no content.
 //! - Storing a content may meet a full disk without harm. For commits, space is kept in reserve, and
 //!   [`Journal::room`] says whether new work may begin.
+//! - Every commit also adds a block to the audit log (`journal/src/audit/`), which others can verify and only
+//!   the operator can read. [`Verifier`] needs nothing but an exported file.
 //!
 //! Quick repair is paid for with every commit, since the state of the allocator is written with it: in a
 //! journal of 1,000,000 invocations (6.4 GB; 0.5 kB of bodies and 2.6 kB of events each), on two cores, a commit of
@@ -22,6 +24,7 @@
 //! use, so quick repair is on. `make bench` measures the recovery, a commit in such a journal, and the bytes
 //! of an invocation.
 
+mod audit;
 mod batch;
 mod disk;
 mod error;
@@ -42,6 +45,11 @@ mod upgrade;
 mod verify;
 mod writer;
 
+pub use audit::{
+    AuditEntry, AuditKeys, AuditOptions, Expected, Export, ExportError, Exported, Finding, Head, Held,
+    InvalidHead, InvalidKey, LogId, NotOpened, OpenDispatch, Part, PublicKey, RemoveError, Removed, Report,
+    Signing, Tag, Then, Unreadable, Verifier, Wrong, open_export,
+};
 pub use batch::{Batch, Body, BodyKind, Committed, Recorded};
 pub use disk::{Disk, Found};
 pub use error::{Damage, JournalError};

@@ -203,7 +203,7 @@ impl Journal {
     }
 
     /// Reads one consistent state.
-    fn reading<T>(
+    pub(crate) fn reading<T>(
         &self,
         read: impl FnOnce(&ReadTransaction) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {

@@ -1,7 +1,9 @@
 //! The tables, and what a file must say of itself before it is taken for a journal.
 
+use crate::audit::State;
 use crate::error::JournalError;
 use crate::keys::Authenticator;
+use crate::record::BEFORE_ALL;
 use proofport_core::digest::Digest;
 use proofport_core::failures::Tally;
 use proofport_core::id::RequestId;
@@ -33,12 +35,16 @@ pub(crate) const UNSETTLED: TableDefinition<'static, &'static [u8; 16], ()> =
 /// invocation of the last (16). Core says what is one.
 pub(crate) const FAILURES: TableDefinition<'static, &'static [u8; 32], &'static [u8; 28]> =
     TableDefinition::new("failures");
+/// Block → its bytes, of the audit log. Appended at the end only, and taken out at the beginning.
+pub(crate) const AUDIT: TableDefinition<'static, u64, &'static [u8]> = TableDefinition::new("audit");
 /// What the file is.
 const ABOUT: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("about");
 
 const FORMAT_KEY: &str = "proofport.journal";
 /// What is written.
-pub(crate) const FORMAT: u64 = 3;
+pub(crate) const FORMAT: u64 = 4;
+/// The version from which on there is [`AUDIT`].
+pub(crate) const WITH_AUDIT: u64 = 4;
 /// The version from which on there is [`FAILURES`].
 pub(crate) const WITH_FAILURES: u64 = 3;
 /// The version from which on there is [`UNSETTLED`].
@@ -46,6 +52,8 @@ pub(crate) const WITH_UNSETTLED: u64 = 2;
 /// The oldest that is read; [`crate::upgrade`] makes it the newest.
 const OLDEST: u64 = 1;
 const KEY_CHECK: &str = "key";
+/// Where the audit log stands.
+const AUDIT_HEAD: &str = "audit";
 
 /// The key in [`HEADS`]: an invocation's bytes, or nothing for the host's own events.
 pub(crate) fn head_key(invocation: Option<&RequestId>) -> &[u8] {
@@ -105,6 +113,8 @@ pub(crate) fn initialise(database: &Database, authenticator: &Authenticator) -> 
         transaction.open_table(OPEN)?;
         transaction.open_table(UNSETTLED)?;
         transaction.open_table(FAILURES)?;
+        transaction.open_table(AUDIT)?;
+        write_audit_head(&transaction, &State::NOTHING.encode(authenticator, &BEFORE_ALL))?;
         write_format(&transaction)?;
         let mut about = transaction.open_table(ABOUT)?;
         about.insert(KEY_CHECK, &authenticator.key_check()[..])?;
@@ -117,6 +127,17 @@ pub(crate) fn initialise(database: &Database, authenticator: &Authenticator) -> 
 pub(crate) fn write_format(transaction: &WriteTransaction) -> Result<(), redb::Error> {
     transaction.open_table(ABOUT)?.insert(FORMAT_KEY, &FORMAT.to_be_bytes()[..])?;
     Ok(())
+}
+
+/// Writes where the audit log stands.
+pub(crate) fn write_audit_head(transaction: &WriteTransaction, state: &[u8]) -> Result<(), redb::Error> {
+    transaction.open_table(ABOUT)?.insert(AUDIT_HEAD, state)?;
+    Ok(())
+}
+
+/// Where the audit log stands, as it is written.
+pub(crate) fn audit_head(transaction: &ReadTransaction) -> Result<Option<Vec<u8>>, JournalError> {
+    Ok(transaction.open_table(ABOUT)?.get(AUDIT_HEAD)?.map(|state| state.value().to_vec()))
 }
 
 /// Whether nothing was ever written: then it is initialised.
@@ -165,6 +186,9 @@ pub(crate) fn copy_all(from: &Database, version: u64, to: &Database) -> Result<(
     }
     if version >= WITH_FAILURES {
         copy(&from, &transaction, FAILURES)?;
+    }
+    if version >= WITH_AUDIT {
+        copy(&from, &transaction, AUDIT)?;
     }
     copy(&from, &transaction, ABOUT)?;
     transaction.commit()?;

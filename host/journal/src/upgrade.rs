@@ -1,9 +1,10 @@
 //! Journals that an earlier version of this program wrote.
 
+use crate::audit::State;
 use crate::error::JournalError;
-use crate::keys::Authenticator;
-use crate::record::Record;
-use crate::tables::{self, FAILURES, FORMAT, RECORDS, UNSETTLED, WITH_UNSETTLED};
+use crate::keys::{Authenticator, Code};
+use crate::record::{BEFORE_ALL, Record};
+use crate::tables::{self, AUDIT, FAILURES, FORMAT, RECORDS, UNSETTLED, WITH_FAILURES, WITH_UNSETTLED};
 use proofport_core::id::RequestId;
 use proofport_core::unknown::leaves_unsettled;
 use redb::{Database, ReadableDatabase as _, ReadableTable as _};
@@ -11,7 +12,8 @@ use std::collections::BTreeSet;
 
 /// Makes a journal of an older version one of the newest, in one transaction. No record is changed. The
 /// index of what is unsettled is made out of them, which reads every record, once in the journal's life;
-/// of failures nothing was recorded then, so that every budget is whole.
+/// of failures nothing was recorded then, so that every budget is whole. The audit log begins with the next
+/// commit, and its first block says how many events are older.
 pub(crate) fn to_newest(
     database: &Database,
     version: u64,
@@ -22,7 +24,8 @@ pub(crate) fn to_newest(
     }
     tracing::info!(version, "the journal is of an older version; making the indexes that it lacks");
     let found = (version < WITH_UNSETTLED).then(|| unsettled(database, authenticator)).transpose()?;
-    write(database, found.as_ref()).map_err(|error| JournalError::Storage(Box::new(error)))
+    let state = State::NOTHING.encode(authenticator, &last_code(database, authenticator)?);
+    write(database, version, found.as_ref(), &state).map_err(|error| JournalError::Storage(Box::new(error)))
 }
 
 fn unsettled(
@@ -42,11 +45,28 @@ fn unsettled(
     Ok(found)
 }
 
-fn write(database: &Database, found: Option<&BTreeSet<RequestId>>) -> Result<(), redb::Error> {
+/// The code of the last record.
+fn last_code(database: &Database, authenticator: &Authenticator) -> Result<Code, JournalError> {
+    let records = database.begin_read()?.open_table(RECORDS)?;
+    let Some((seq, bytes)) = records.last()? else { return Ok(BEFORE_ALL) };
+    Ok(Record::verified(authenticator, seq.value(), bytes.value())?.code)
+}
+
+fn write(
+    database: &Database,
+    version: u64,
+    found: Option<&BTreeSet<RequestId>>,
+    audit: &[u8],
+) -> Result<(), redb::Error> {
     let transaction = tables::begin(database)?;
     // Nothing that stands there already is believed.
-    transaction.delete_table(FAILURES)?;
-    transaction.open_table(FAILURES)?;
+    if version < WITH_FAILURES {
+        transaction.delete_table(FAILURES)?;
+        transaction.open_table(FAILURES)?;
+    }
+    transaction.delete_table(AUDIT)?;
+    transaction.open_table(AUDIT)?;
+    tables::write_audit_head(&transaction, audit)?;
     if let Some(found) = found {
         transaction.delete_table(UNSETTLED)?;
         let mut unsettled = transaction.open_table(UNSETTLED)?;

@@ -1,5 +1,6 @@
 //! The whole journal against itself.
 
+use crate::audit;
 use crate::error::JournalError;
 use crate::keys::Authenticator;
 use crate::record::{BEFORE_ALL, Payload, Record};
@@ -12,6 +13,7 @@ use proofport_core::unknown::leaves_unsettled;
 use redb::{
     Database, ReadTransaction, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _,
 };
+use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What a whole journal holds, after everything in it verified.
@@ -40,13 +42,19 @@ struct Expected {
     bodies: u64,
     last_seq: u64,
     high_water: UnixMillis,
+    /// The first event that the audit log still holds.
+    audited_from: u64,
+    /// What the audit log must list of the events from there on.
+    listing: Sha256,
 }
 
 pub(crate) fn transaction(
     transaction: &ReadTransaction,
     authenticator: &Authenticator,
 ) -> Result<Verified, JournalError> {
-    let mut expected = Expected::default();
+    let (audit, listed) = audit::verify(transaction, authenticator, audit::Expected::default(), true)?;
+    let audited_from = if audit.head.block == 0 { u64::MAX } else { audit.first_event };
+    let mut expected = Expected { audited_from, ..Expected::default() };
     let mut verified = Verified { records: 0, last_seq: 0, head: BEFORE_ALL };
     let bodies = transaction.open_table(BODIES)?;
     for entry in transaction.open_table(RECORDS)?.iter()? {
@@ -66,11 +74,15 @@ pub(crate) fn transaction(
                 return Err(JournalError::Tampered { seq });
             }
         }
+        expected.list(&record, &payload, authenticator);
         expected.take(&record, payload);
         verified =
             Verified { records: verified.records + 1, last_seq: record.place.last_seq, head: record.code };
     }
-    if bodies.len()? != expected.bodies || !expected.indexes_agree(transaction)? {
+    // What the host did with its dispatches is no damage.
+    let whole = audit.findings.iter().all(|finding| finding.what.is_about_dispatches());
+    let lists = listed == Some(expected.listing.clone().finalize().into());
+    if !(whole && lists) || bodies.len()? != expected.bodies || !expected.indexes_agree(transaction)? {
         return Err(JournalError::Tampered { seq: verified.last_seq });
     }
     Ok(verified)
@@ -85,6 +97,16 @@ impl Expected {
             && place.last_seq == self.last_seq + events
             && place.previous == self.heads.get(&place.invocation).copied().unwrap_or(0)
             && place.high_water == self.high_water.max(place.at)
+    }
+
+    /// What the audit log must have of a record.
+    fn list(&mut self, record: &Record<'_>, payload: &Payload, authenticator: &Authenticator) {
+        let place = &record.place;
+        if place.first_seq >= self.audited_from {
+            let tag = audit::tag(authenticator, place.invocation.as_ref());
+            let kinds = payload.events.iter().map(|event| audit::number(event.kind()));
+            audit::list(&mut self.listing, place.first_seq, tag, kinds);
+        }
     }
 
     fn take(&mut self, record: &Record<'_>, payload: Payload) {

@@ -1,10 +1,11 @@
 //! The one thread that writes.
 
+use crate::audit::Removal;
 use crate::batch::Committed;
 use crate::disk;
 use crate::fatal::FatalHook;
 use crate::files::LockFile;
-use crate::group::{End, Prepared};
+use crate::group::{Besides, End, Prepared};
 use crate::keys::Authenticator;
 use crate::room::Reserve;
 use crate::seal::Sealer;
@@ -28,6 +29,8 @@ pub(crate) enum Order {
     Append(Prepared, oneshot::Sender<Committed>),
     /// To be committed with something else.
     RideAlong(Prepared),
+    /// To be taken out of the audit log, and acknowledged.
+    RemoveAudit(Removal, oneshot::Sender<()>),
     /// Commit what waits, and end.
     Close,
 }
@@ -84,6 +87,7 @@ struct Waiting {
     /// Whether somebody waits for an acknowledgement.
     urgent: bool,
     closing: bool,
+    removal: Option<(Removal, oneshot::Sender<()>)>,
 }
 
 impl Waiting {
@@ -94,6 +98,11 @@ impl Waiting {
                 self.urgent = true;
             }
             Order::RideAlong(batch) => self.batches.push((batch, None)),
+            Order::RemoveAudit(removal, ack) => {
+                // Whoever asked before asks again: that one was not taken out.
+                self.removal = Some((removal, ack));
+                self.urgent = true;
+            }
             Order::Close => self.closing = true,
         }
     }
@@ -109,7 +118,7 @@ impl Writer {
                 Err(_) => waiting.closing = true,
             }
             // Whatever came while the last transaction was committed goes into the next one.
-            while !waiting.closing && waiting.batches.len() < LARGEST_GROUP {
+            while !waiting.closing && waiting.removal.is_none() && waiting.batches.len() < LARGEST_GROUP {
                 match orders.try_recv() {
                     Ok(order) => waiting.take(order),
                     Err(TryRecvError::Empty) => break,
@@ -119,12 +128,20 @@ impl Writer {
             let due = waiting.urgent || waiting.closing || waiting.batches.len() >= MOST_RIDING;
             if !due {
                 self.gauges.riding.store(waiting.batches.len() as u64, Ordering::Relaxed);
-            } else if !waiting.batches.is_empty() {
+            } else if !waiting.batches.is_empty() || waiting.removal.is_some() || self.signs(waiting.closing)
+            {
                 let batches = std::mem::take(&mut waiting.batches);
+                let (removal, removed) = waiting.removal.take().unzip();
                 waiting.urgent = false;
-                match self.commit(&batches) {
+                match self.commit(&batches, &Besides { closing: waiting.closing, removal }) {
                     // Only here, after the commit returned, does anybody learn of it.
-                    Ok(committed) => acknowledge(batches, committed),
+                    Ok(committed) => {
+                        acknowledge(batches, committed);
+                        // Who went away meanwhile finds it in the audit log.
+                        if let Some(removed) = removed {
+                            let _ = removed.send(());
+                        }
+                    }
                     // Those who wait are dropped after the hook returned, which it does only in tests.
                     Err(cause) => return self.fail(&cause),
                 }
@@ -135,13 +152,20 @@ impl Writer {
         }
     }
 
+    /// Whether the end of the process is worth a commit of its own: blocks of the audit log have no signature.
+    const fn signs(&self, closing: bool) -> bool {
+        closing && self.end.audit.wants_checkpoint()
+    }
+
     fn commit(
         &mut self,
         batches: &[(Prepared, Option<oneshot::Sender<Committed>>)],
+        besides: &Besides,
     ) -> Result<Vec<Committed>, Cause> {
         let Self { database, authenticator, sealer, end, gauges, reserve, .. } = self;
         reserve.iter().for_each(|reserve| reserve.release_if_short());
-        let write = || end.commit(database, authenticator, sealer, batches.iter().map(|(batch, _)| batch));
+        let batches_only = batches.iter().map(|(batch, _)| batch);
+        let write = || end.commit(database, authenticator, sealer, batches_only, besides);
         // A panic in here leaves the same doubt as an error.
         let committed =
             catch_unwind(AssertUnwindSafe(write)).map_err(|_| Cause::Panicked)?.map_err(Cause::of)?;

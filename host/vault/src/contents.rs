@@ -27,6 +27,19 @@ pub(crate) struct Contents {
     secrets: BTreeMap<Name, Entry>,
     /// The last version of each removed name: a version, once used, never means another value.
     removed: BTreeMap<Name, u32>,
+    /// The audit log's; none in a vault that is older than the log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    audit: Option<Audit>,
+}
+
+/// What the vault knows of the audit log.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Audit {
+    /// Who reads it: an age X25519 recipient whose identity is not in the vault.
+    recipient: String,
+    /// How many keys have signed it, with the one that signs.
+    keys: u32,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -88,13 +101,38 @@ impl Contents {
         let sealed =
             seal::seal(&key.subkey(Purpose::Records), identity.expose(), identity_place().as_bytes())?;
         let (secrets, removed) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { revision: 1, identity: Base64(sealed), secrets, removed })
+        Ok(Self { revision: 1, identity: Base64(sealed), secrets, removed, audit: None })
     }
 
     pub(crate) fn identity(&self, key: &DataKey) -> Option<Secret> {
         let mut plain =
             seal::open(&key.subkey(Purpose::Records), &self.identity.0, identity_place().as_bytes())?;
         Some(Secret::new(std::mem::take(&mut *plain)))
+    }
+
+    /// Who reads the audit log, and how many keys have signed it.
+    pub(crate) fn audit(&self) -> (Option<&str>, u32) {
+        self.audit.as_ref().map_or((None, 1), |audit| (Some(audit.recipient.as_str()), audit.keys.max(1)))
+    }
+
+    /// Says who reads the audit log, once.
+    pub(crate) fn set_audit_recipient(&mut self, recipient: &str) -> Result<(), VaultError> {
+        recipient.parse::<age::x25519::Recipient>().map_err(|_| VaultError::BadAuditRecipient)?;
+        match &self.audit {
+            Some(audit) if audit.recipient == recipient => Ok(()),
+            Some(_) => Err(VaultError::AuditRecipientSet),
+            None => {
+                self.audit = Some(Audit { recipient: recipient.to_owned(), keys: 1 });
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds a key that signs the audit log.
+    pub(crate) fn rotate_audit_key(&mut self) -> Result<u32, VaultError> {
+        let audit = self.audit.as_mut().ok_or(VaultError::NoAuditRecipient)?;
+        audit.keys = audit.keys.checked_add(1).ok_or(VaultError::VersionsExhausted)?;
+        Ok(audit.keys)
     }
 
     pub(crate) fn set(

@@ -110,6 +110,18 @@ pub enum VaultError {
         /// The mode.
         mode: InjectionMode,
     },
+    /// The text is no key file.
+    #[error("the key file holds no single age X25519 identity")]
+    BadAuditIdentity,
+    /// The text is no recipient.
+    #[error("the audit log's recipient is not an age X25519 recipient")]
+    BadAuditRecipient,
+    /// The audit log has another recipient already.
+    #[error("the audit log is sealed to another recipient already")]
+    AuditRecipientSet,
+    /// The audit log has no recipient yet.
+    #[error("the audit log has no recipient yet")]
+    NoAuditRecipient,
     /// Four thousand million rotations.
     #[error("the secret has no free version number left")]
     VersionsExhausted,

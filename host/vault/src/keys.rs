@@ -29,6 +29,8 @@ pub(crate) enum Purpose {
     Registry,
     /// The operator's credential.
     Operator,
+    /// Signs the audit log.
+    Audit,
 }
 
 impl Purpose {
@@ -43,6 +45,7 @@ impl Purpose {
             Self::Cache => b"proofport.vault/1 compile cache",
             Self::Registry => b"proofport.vault/1 approved connectors",
             Self::Operator => b"proofport.vault/1 operator credential",
+            Self::Audit => b"proofport.vault/1 audit signing",
         }
     }
 }
@@ -65,6 +68,15 @@ impl DataKey {
 
     pub(crate) fn subkey(&self, purpose: Purpose) -> Zeroizing<[u8; 32]> {
         subkey(&self.0, purpose)
+    }
+
+    /// The seed of the key that signs the audit log, by its number from 1 upwards.
+    pub(crate) fn audit_seed(&self, number: u32) -> Zeroizing<[u8; 32]> {
+        let mut out = Zeroizing::new([0; 32]);
+        let seeds = Hkdf::<Sha256>::new(None, &*self.subkey(Purpose::Audit));
+        // Fails only for outputs over 255 digests long; ours is one.
+        let _ = seeds.expand(&number.to_be_bytes(), &mut *out);
+        out
     }
 
     /// The wrapped key and the value that tells a wrong passphrase from a damaged file. The check
@@ -96,8 +108,13 @@ pub struct HostKeys {
     pub registry_mac: Zeroizing<[u8; 32]>,
     /// What an operator's call presents; only who knows the passphrase can derive it. ASCII text.
     pub operator_credential: Secret,
-    /// The age X25519 recipient to which bodies and the audit log are sealed: `age1…`.
+    /// The age X25519 recipient to which bodies are sealed: `age1…`.
     pub seal_recipient: String,
     /// The age X25519 identity that opens them: `AGE-SECRET-KEY-1…`, in ASCII.
     pub seal_identity: Secret,
+    /// Seeds of the Ed25519 keys that sign or signed the audit log, the oldest first.
+    pub audit_seeds: Vec<Zeroizing<[u8; 32]>>,
+    /// The age X25519 recipient to which the audit log is sealed. Its identity is the operator's and not in the
+    /// vault. None in a vault that is older than the log: see [`crate::Vault::set_audit_recipient`].
+    pub audit_recipient: Option<String>,
 }

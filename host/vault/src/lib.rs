@@ -10,6 +10,7 @@
 //!
 //! Nothing here prints, and there is no way to read a value but [`Vault::credential`].
 
+mod audit;
 mod contents;
 mod error;
 mod file;
@@ -22,6 +23,7 @@ mod tests;
 mod uses;
 mod vault;
 
+pub use audit::AuditIdentity;
 pub use contents::{SecretInfo, VersionInfo};
 pub use error::{CredentialError, VaultError};
 pub use kdf::KdfParams;

@@ -202,6 +202,23 @@ impl Vault {
         self.change(|_, contents| contents.remove(name))
     }
 
+    /// Says to whom the audit log is sealed, once in the vault's life. The same again changes nothing.
+    ///
+    /// # Errors
+    /// When locked, it is no age X25519 recipient, another one is set, or the file can't be replaced.
+    pub fn set_audit_recipient(&mut self, recipient: &str) -> Result<(), VaultError> {
+        self.change(|_, contents| contents.set_audit_recipient(recipient))
+    }
+
+    /// Has another key sign the audit log, and returns its number. The journal hands over to it, by the old
+    /// key's hand, with the first commit after it is opened again.
+    ///
+    /// # Errors
+    /// When locked, the log has no recipient yet, or the file can't be replaced.
+    pub fn rotate_audit_key(&mut self) -> Result<u32, VaultError> {
+        self.change(|_, contents| contents.rotate_audit_key())
+    }
+
     /// The secrets without their values, by name.
     ///
     /// # Errors
@@ -250,6 +267,7 @@ impl Vault {
     pub fn keys(&self) -> Result<HostKeys, VaultError> {
         let Open { key, contents } = self.open.as_ref().ok_or(VaultError::Locked)?;
         let token = Zeroizing::new(data_encoding::BASE32_NOPAD.encode(&*key.subkey(Purpose::Operator)));
+        let (audit_recipient, audit_keys) = contents.audit();
         Ok(HostKeys {
             event_mac: key.subkey(Purpose::Events),
             cache_mac: key.subkey(Purpose::Cache),
@@ -257,10 +275,12 @@ impl Vault {
             operator_credential: Secret::new(format!("ppo-{}", token.to_ascii_lowercase()).into_bytes()),
             seal_recipient: self.file.recipient.clone(),
             seal_identity: contents.identity(key).ok_or_else(|| self.corrupt("its identity"))?,
+            audit_seeds: (1..=audit_keys).map(|number| key.audit_seed(number)).collect(),
+            audit_recipient: audit_recipient.map(str::to_owned),
         })
     }
 
-    /// The age recipient (`age1…`) of bodies and the audit log, also while locked. While locked it is
+    /// The age recipient (`age1…`) of bodies, also while locked. While locked it is
     /// what the file says; unlocking proves it.
     #[must_use]
     pub fn seal_recipient(&self) -> &str {

@@ -7,7 +7,7 @@ use crate::image::Loss;
 use crate::seeded::Seeded;
 use age::secrecy::ExposeSecret as _;
 use proofport_core::secret::Secret;
-use proofport_journal::{BodyKind, FatalHook, Journal, JournalError, JournalKeys, Options};
+use proofport_journal::{AuditKeys, BodyKind, FatalHook, Journal, JournalError, JournalKeys, Options};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -43,6 +43,10 @@ impl Host {
             event_mac: Zeroizing::new([7; 32]),
             seal_recipient: self.identity.to_public().to_string(),
             seal_identity: Some(identity),
+            audit: AuditKeys {
+                seeds: vec![Zeroizing::new([9; 32])],
+                recipient: self.identity.to_public().to_string(),
+            },
         };
         let (say, fatal) = mpsc::channel();
         let options = Options {

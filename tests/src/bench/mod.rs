@@ -1,5 +1,6 @@
 //! What `make bench` measures, and what it asks for.
 
+pub mod audit;
 pub mod child;
 pub mod contents;
 pub mod load;
@@ -34,6 +35,7 @@ struct Report {
     idle_resident_kib: u64,
     first_answer_millis: f64,
     content: contents::Content,
+    audit: audit::Audit,
     mcp: mcp::Mcp,
     settled_retries: Vec<Load>,
     recovery: recovery::Recovery,
@@ -91,6 +93,17 @@ pub fn only_recovery(invocations: u64) -> std::io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Verifies a log of so many events, and nothing else.
+///
+/// # Errors
+/// As [`run`].
+pub fn only_audit(events: u64) -> std::io::Result<ExitCode> {
+    let audit = child::runtime()?.block_on(audit::measure(events))?;
+    let text = serde_json::to_string_pretty(&audit).map_err(std::io::Error::other)?;
+    writeln!(std::io::stdout(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Measures what MCP adds to a call, and nothing else.
 ///
 /// # Errors
@@ -129,6 +142,7 @@ async fn measure() -> std::io::Result<Report> {
     let first = median((0..7).map(|_| child_number("first-answer", &home)).collect::<Result<_, _>>()?);
     let first_answer_millis = first as f64 / 1000.0;
     let content = contents::measure().await?;
+    let audit = audit::measure(audit::EVENTS).await?;
     let mcp = mcp::measure(&wanted).await?;
     let settled_retries = retries::measure().await?;
     let recovery = recovery::measure(recovery::INVOCATIONS).await?;
@@ -145,6 +159,7 @@ async fn measure() -> std::io::Result<Report> {
         at_most("idle host, MiB resident", idle_resident_kib as f64 / 1024.0, 60.0),
         at_most("start to first answer, ms, warm cache", first_answer_millis, 150.0),
         at_most("content of 1 GiB, MiB of memory over idle", content.peak_over_idle_mib(), 100.0),
+        at_least("audit verify, events a second, of 1,000,000", audit.verified_per_second, 200_000.0),
         at_most("added by MCP to a direct call at p50, ms", mcp.added_millis(), 1.0),
         at_most("recovery of 1,000,000 invocations, from kill to answer, s", recovery.millis / 1000.0, 3.0),
         at_least(
@@ -164,6 +179,7 @@ async fn measure() -> std::io::Result<Report> {
         idle_resident_kib,
         first_answer_millis,
         content,
+        audit,
         mcp,
         settled_retries,
         recovery,
@@ -291,6 +307,16 @@ fn print(report: &Report) -> std::io::Result<()> {
         report.content.bytes >> 20,
         report.content.megabytes_per_second,
         report.content.peak_over_idle_mib()
+    )?;
+    let audit = &report.audit;
+    writeln!(
+        out,
+        "audit log of {} events in {} blocks, {:.0} MB: {:.0} events/s verified, {:.0} MB/s exported",
+        audit.events,
+        audit.blocks,
+        audit.bytes as f64 / 1e6,
+        audit.verified_per_second,
+        audit.exported_megabytes_per_second
     )?;
     writeln!(
         out,

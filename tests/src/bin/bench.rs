@@ -19,6 +19,7 @@ fn main() -> std::io::Result<ExitCode> {
         ["come-back", home] => bench::recovery::come_back(home),
         // One measurement alone, of a journal of another size also.
         ["recovery", invocations] => bench::only_recovery(count(invocations)?),
+        ["audit", events] => bench::only_audit(count(events)?),
         ["mcp"] => bench::only_mcp(),
         ["content", home] => bench::contents::child(home),
         _ => Ok(ExitCode::from(2)),

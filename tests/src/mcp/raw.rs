@@ -1,6 +1,7 @@
 //! A client that speaks HTTP by hand, so that a test says where a stream is cut.
 
 use serde_json::{Value, json};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -139,10 +140,23 @@ impl Raw {
     /// # Panics
     /// When the server breaks off.
     pub async fn post(&self, message: &Value) -> Reply {
-        let mut stream = self.send(message).await;
+        self.try_post(message).await.unwrap()
+    }
+
+    /// Calls a tool of a host that may go away.
+    ///
+    /// # Errors
+    /// When it did.
+    pub async fn try_call(&self, tool: &str, arguments: Value) -> io::Result<Reply> {
+        let (_, message) = self.message("tools/call", json!({ "name": tool, "arguments": arguments }));
+        self.try_post(&message).await
+    }
+
+    async fn try_post(&self, message: &Value) -> io::Result<Reply> {
+        let mut stream = self.try_send(message).await?;
         let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).await.unwrap();
-        parse(&bytes)
+        stream.read_to_end(&mut bytes).await?;
+        parse(&bytes).ok_or(io::ErrorKind::UnexpectedEof.into())
     }
 
     /// Sends a message and reads so many bytes of the response, or fewer where there are no more; then the
@@ -169,12 +183,16 @@ impl Raw {
     /// # Panics
     /// When it can't be sent.
     pub async fn send(&self, message: &Value) -> TcpStream {
+        self.try_send(message).await.unwrap()
+    }
+
+    async fn try_send(&self, message: &Value) -> io::Result<TcpStream> {
         let body = message.to_string();
         let mut head = self.head("POST", message);
         head.push_str(&format!("content-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len()));
-        let mut stream = TcpStream::connect(self.address).await.unwrap();
-        stream.write_all((head + &body).as_bytes()).await.unwrap();
-        stream
+        let mut stream = TcpStream::connect(self.address).await?;
+        stream.write_all((head + &body).as_bytes()).await?;
+        Ok(stream)
     }
 
     /// Opens the older revision's stream of notifications.
@@ -214,33 +232,33 @@ impl Raw {
     }
 }
 
-/// Reads a whole response: one message, or a stream of events, in chunks or not.
-fn parse(bytes: &[u8]) -> Reply {
-    let end = bytes.windows(4).position(|part| part == b"\r\n\r\n").expect("a whole head");
+/// Reads a whole response: one message, or a stream of events, in chunks or not. None: it is not whole.
+fn parse(bytes: &[u8]) -> Option<Reply> {
+    let end = bytes.windows(4).position(|part| part == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+    let status = head.split(' ').nth(1)?.parse().ok()?;
     let body = &bytes[end + 4..];
-    let body = if head.contains("transfer-encoding: chunked") { unchunk(body) } else { body.to_vec() };
-    let text = String::from_utf8(body).expect("text");
+    let body = if head.contains("transfer-encoding: chunked") { unchunk(body)? } else { body.to_vec() };
+    let text = String::from_utf8(body).ok()?;
     let messages = if head.contains("text/event-stream") {
         let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
         data.filter_map(|data| serde_json::from_str(data).ok()).collect()
     } else {
         serde_json::from_str(&text).into_iter().collect()
     };
-    Reply { status, messages }
+    Some(Reply { status, messages })
 }
 
-fn unchunk(mut body: &[u8]) -> Vec<u8> {
+fn unchunk(mut body: &[u8]) -> Option<Vec<u8>> {
     let mut whole = Vec::new();
-    while let Some(line) = body.windows(2).position(|part| part == b"\r\n") {
-        let size = usize::from_str_radix(&String::from_utf8_lossy(&body[..line]), 16).expect("a size");
+    loop {
+        let line = body.windows(2).position(|part| part == b"\r\n")?;
+        let size = usize::from_str_radix(&String::from_utf8_lossy(&body[..line]), 16).ok()?;
         let chunk = &body[line + 2..];
-        whole.extend_from_slice(&chunk[..size]);
+        whole.extend_from_slice(chunk.get(..size)?);
         if size == 0 {
-            break;
+            return Some(whole);
         }
-        body = &chunk[size + 2..];
+        body = chunk.get(size + 2..)?;
     }
-    whole
 }

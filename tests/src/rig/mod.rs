@@ -21,7 +21,7 @@ use proofport_gateway::bind::bind;
 use proofport_gateway::config::Config;
 use proofport_gateway::home::Home;
 use proofport_gateway::registry::Registry;
-use proofport_journal::{FatalHook, Journal, JournalKeys, Options};
+use proofport_journal::{AuditKeys, FatalHook, Journal, JournalKeys, Options};
 use proofport_sandbox::{Limits, Sandbox};
 use proofport_vault::{Destination, KdfParams, Uses, Vault};
 use std::collections::HashMap;
@@ -196,6 +196,11 @@ pub async fn open_as(home: &Path, clock: Arc<dyn Clock>, probe: Arc<dyn Probe>, 
         &home.journal(),
         JournalKeys {
             event_mac: keys.event_mac,
+            // A home of the program's has another recipient, whose identity is its operator's.
+            audit: AuditKeys {
+                seeds: keys.audit_seeds,
+                recipient: keys.audit_recipient.unwrap_or_else(|| keys.seal_recipient.clone()),
+            },
             seal_recipient: keys.seal_recipient,
             seal_identity: Some(keys.seal_identity),
         },

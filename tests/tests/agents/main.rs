@@ -9,6 +9,7 @@
 )]
 
 mod approvals;
+mod audit;
 mod taking_back;
 mod unknowns;
 

@@ -7,43 +7,10 @@ use proofport_core::event::EventKind;
 use proofport_core::id::RequestId;
 use proofport_core::session::SessionStanding;
 use proofport_gateway::operator_side::{
-    AllowSession, Ask, Attest, Call, Cancel, CheckConnections, ClientError, Connectors, ContentChunk,
-    Delivered, Door, EndSession, Failure, Fetch, Follow, Inspect, InstallConnector, ListSessions, LockVault,
-    MintToken, Reconcile, RemoveSecret, Retry, RotateSecret, Secrets, SetSecret, Timeline, Unknowns,
-    UnlockVault, Wait,
+    AllowSession, Ask, Call, ClientError, Door, Failure, Fetch, Inspect, ListSessions, PATHS, Timeline,
 };
 use proofport_tests::rig::PASSPHRASE;
 use std::time::{Duration, Instant};
-
-/// Everything that can be asked for.
-const PATHS: [&str; 26] = [
-    AllowSession::PATH,
-    Attest::PATH,
-    Call::PATH,
-    Cancel::PATH,
-    CheckConnections::PATH,
-    Connectors::PATH,
-    ContentChunk::PATH,
-    Delivered::PATH,
-    EndSession::PATH,
-    Fetch::PATH,
-    Follow::PATH,
-    Inspect::PATH,
-    InstallConnector::PATH,
-    ListSessions::PATH,
-    LockVault::PATH,
-    MintToken::PATH,
-    Reconcile::PATH,
-    RemoveSecret::PATH,
-    Retry::PATH,
-    RotateSecret::PATH,
-    Secrets::PATH,
-    SetSecret::PATH,
-    Timeline::PATH,
-    UnlockVault::PATH,
-    Unknowns::PATH,
-    Wait::PATH,
-];
 
 fn login(passphrase: &str) -> String {
     format!("{{\"passphrase\":\"{}\"}}", BASE64.encode(passphrase.as_bytes()))

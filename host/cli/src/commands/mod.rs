@@ -2,6 +2,7 @@
 
 mod approvals;
 mod attest;
+mod audit;
 mod call;
 mod connection;
 mod connector;
@@ -71,7 +72,16 @@ impl App {
     pub(crate) async fn open(&self, connections: Connections) -> anyhow::Result<Host> {
         let home = self.home()?;
         let passphrase = self.passphrases.required()?;
-        Ok(Host::open(home, &passphrase, OpenOptions::program(connections)).await?)
+        let host = Host::open(home, &passphrase, OpenOptions::program(connections)).await?;
+        self.told_of(&host);
+        Ok(host)
+    }
+
+    /// Tells the person at the terminal what opening an older home made.
+    fn told_of(&self, host: &Host) {
+        if let Some(path) = host.new_audit_identity() {
+            self.out.remark(&audit::advice(path));
+        }
     }
 }
 
@@ -109,6 +119,7 @@ pub(crate) async fn run(app: &App, command: InHome) -> anyhow::Result<u8> {
         InHome::Unknowns => unknowns::run(app).await,
         InHome::Attest(args) => attest::run(app, args).await,
         InHome::Inspect(act) => record::inspect(app, act.id).await,
+        InHome::Audit(command) => audit::run(app, command).await,
         InHome::Timeline(act) => record::timeline(app, act.id).await,
     }
 }

@@ -1,6 +1,7 @@
 //! Answers as people read them. Everything that a remote or a connector wrote is made visible first,
 //! so that it can't move the cursor or hide text.
 
+pub(crate) mod audit;
 pub(crate) mod cards;
 mod children;
 pub(crate) mod envelope;

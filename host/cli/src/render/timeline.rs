@@ -55,7 +55,8 @@ pub(crate) fn text(recorded: &[Recorded], continued_by: &[RequestId]) -> String 
     lines.done()
 }
 
-fn details(event: &Event) -> String {
+/// What an event says beside its kind.
+pub(super) fn details(event: &Event) -> String {
     match event {
         Event::ActionAccepted(accepted) => {
             let parent = accepted.continues.as_ref().map(|continues| continues.parent);

@@ -7,6 +7,7 @@
     reason = "a test says what it expects by panicking"
 )]
 
+mod audit;
 mod calls;
 mod connectors;
 mod homes;

@@ -161,6 +161,7 @@ impl From<HostError> for Failure {
             HostError::Vault(error) => error.into(),
             HostError::Config(problems) => Self::Config { problems },
             HostError::Home(_)
+            | HostError::AuditIdentity(_)
             | HostError::Journal(_)
             | HostError::Start(_)
             | HostError::Registry(_)

@@ -16,6 +16,7 @@ mod wire;
 pub use answered::Answered;
 pub use ask::{Ask, Desk};
 pub use asks::approvals::{Approvals, Approve, Deny, Waiting};
+pub use asks::audit::{AuditHead, AuditPart, Ending, ExportAudit, RemoveAudit, RotateAuditKey, VerifyAudit};
 pub use asks::calls::{Call, Cancel, Delivered, Fetch, Follow, Reconcile, Retry, Wait};
 pub use asks::connections::{CheckConnections, Checked};
 pub use asks::connectors::{Connectors, InstallConnector, RevokeConnector};
@@ -26,5 +27,5 @@ pub use asks::sessions::{AllowSession, EndSession, ListSessions, MintToken, Mint
 pub use asks::vault::{LockVault, UnlockVault, VaultStanding};
 pub use client::{Client, ClientError, Door};
 pub use failure::Failure;
-pub use server::{OperatorSide, StartError, start};
+pub use server::{OperatorSide, PATHS, StartError, start};
 pub use wire::{Base64, Sent};

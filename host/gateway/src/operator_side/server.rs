@@ -2,6 +2,7 @@
 
 use super::ask::{Ask, Desk};
 use super::asks::approvals::{Approvals, Approve, Deny};
+use super::asks::audit::{AuditHead, ExportAudit, RemoveAudit, RotateAuditKey, VerifyAudit};
 use super::asks::calls::{Call, Cancel, Delivered, Fetch, Follow, Reconcile, Retry, Wait};
 use super::asks::connections::CheckConnections;
 use super::asks::connectors::{Connectors, InstallConnector, RevokeConnector};
@@ -154,40 +155,54 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-fn routes() -> Router<Arc<Side>> {
-    Router::new()
-        .route(LOGIN, post(login))
-        .merge(of::<Call>())
-        .merge(of::<Fetch>())
-        .merge(of::<Delivered>())
-        .merge(of::<Wait>())
-        .merge(of::<Reconcile>())
-        .merge(of::<Retry>())
-        .merge(of::<Cancel>())
-        .merge(of::<Follow>())
-        .merge(of::<ContentChunk>())
-        .merge(of::<Inspect>())
-        .merge(of::<Timeline>())
-        .merge(of::<Unknowns>())
-        .merge(of::<Attest>())
-        .merge(of::<Approvals>())
-        .merge(of::<Approve>())
-        .merge(of::<Deny>())
-        .merge(of::<ListSessions>())
-        .merge(of::<AllowSession>())
-        .merge(of::<EndSession>())
-        .merge(of::<MintToken>())
-        .merge(of::<LockVault>())
-        .merge(of::<UnlockVault>())
-        .merge(of::<SetSecret>())
-        .merge(of::<RotateSecret>())
-        .merge(of::<RemoveSecret>())
-        .merge(of::<Secrets>())
-        .merge(of::<InstallConnector>())
-        .merge(of::<Connectors>())
-        .merge(of::<RevokeConnector>())
-        .merge(of::<CheckConnections>())
-        .fallback(unknown)
+/// Whatever can be asked, each once.
+macro_rules! asks {
+    ($($ask:ty,)+) => {
+        /// Where an operator's asks are answered.
+        pub const PATHS: &[&str] = &[$(<$ask>::PATH),+];
+
+        fn routes() -> Router<Arc<Side>> {
+            Router::new().route(LOGIN, post(login))$(.merge(of::<$ask>()))+.fallback(unknown)
+        }
+    };
+}
+
+asks! {
+    Call,
+    Fetch,
+    Delivered,
+    Wait,
+    Reconcile,
+    Retry,
+    Cancel,
+    Follow,
+    ContentChunk,
+    Inspect,
+    Timeline,
+    Unknowns,
+    Attest,
+    Approvals,
+    Approve,
+    Deny,
+    ListSessions,
+    AllowSession,
+    EndSession,
+    MintToken,
+    LockVault,
+    UnlockVault,
+    SetSecret,
+    RotateSecret,
+    RemoveSecret,
+    Secrets,
+    InstallConnector,
+    Connectors,
+    RevokeConnector,
+    CheckConnections,
+    VerifyAudit,
+    AuditHead,
+    ExportAudit,
+    RemoveAudit,
+    RotateAuditKey,
 }
 
 fn of<A: Ask>() -> Router<Arc<Side>> {

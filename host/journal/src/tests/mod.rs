@@ -1,6 +1,7 @@
 //! The journal's promises as cases.
 
 mod alone;
+mod audit;
 mod bodies;
 mod contents;
 mod crash;
@@ -15,7 +16,9 @@ mod sequence;
 mod tallies;
 mod unsettled;
 
-use crate::{Batch, Body, BodyKind, Committed, FatalHook, Journal, JournalKeys, Options, Recorded};
+use crate::{
+    AuditKeys, Batch, Body, BodyKind, Committed, FatalHook, Journal, JournalKeys, Options, Recorded,
+};
 use age::secrecy::ExposeSecret as _;
 use proofport_core::digest::Digest;
 use proofport_core::event::{Event, HostEvent};
@@ -33,13 +36,19 @@ struct Home {
     _folder: TempDir,
     path: PathBuf,
     identity: age::x25519::Identity,
+    operator: age::x25519::Identity,
 }
 
 impl Home {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.redb");
-        Self { _folder: folder, path, identity: age::x25519::Identity::generate() }
+        Self {
+            _folder: folder,
+            path,
+            identity: age::x25519::Identity::generate(),
+            operator: age::x25519::Identity::generate(),
+        }
     }
 
     fn identity(&self) -> Secret {
@@ -55,6 +64,10 @@ impl Home {
             event_mac: Zeroizing::new([7; 32]),
             seal_recipient: self.identity.to_public().to_string(),
             seal_identity: None,
+            audit: AuditKeys {
+                seeds: vec![Zeroizing::new([9; 32])],
+                recipient: self.operator.to_public().to_string(),
+            },
         }
     }
 

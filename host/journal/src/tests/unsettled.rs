@@ -12,7 +12,7 @@ use proofport_core::id::RequestId;
 use proofport_core::time::UnixMillis;
 use redb::{Database, TableDefinition};
 
-fn ended() -> Event {
+pub(super) fn ended() -> Event {
     Event::AttemptEnded(AttemptEnd {
         generation: 1,
         outcome: Outcome::Unknown,
@@ -27,7 +27,7 @@ fn ended() -> Event {
     })
 }
 
-fn settled() -> Event {
+pub(super) fn settled() -> Event {
     Event::OutcomeSettled(Settlement {
         outcome: Outcome::Committed,
         code: None,
@@ -69,7 +69,7 @@ fn filled() -> Home {
     home
 }
 
-fn mark_failed(home: &Home) {
+pub(super) fn mark_failed(home: &Home) {
     std::fs::write(home.path.with_extension("redb.lock"), "failed \n").unwrap();
 }
 
@@ -84,7 +84,7 @@ fn alter(home: &Home, change: impl FnOnce(&mut Unsettled<'_>)) {
 }
 
 /// Makes of it what an earlier version wrote.
-fn with_version(home: &Home, version: u64, drop_index: bool) {
+pub(super) fn with_version(home: &Home, version: u64, drop_index: bool) {
     const ABOUT: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("about");
     let database = Database::open(&home.path).unwrap();
     let transaction = database.begin_write().unwrap();
@@ -167,7 +167,7 @@ fn an_altered_index_does_not_verify() {
 
 #[test]
 fn a_version_that_is_not_known_is_refused() {
-    for version in [0, 4, u64::MAX] {
+    for version in [0, 5, u64::MAX] {
         let home = filled();
         with_version(&home, version, false);
         let opened = Journal::open(&home.path, home.keys(), options());

@@ -1,5 +1,6 @@
 //! The vault's promises as cases.
 
+mod audit;
 mod concurrent;
 mod damage;
 mod lifecycle;

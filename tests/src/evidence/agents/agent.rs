@@ -1,9 +1,9 @@
 //! One agent: it calls, goes away in the middle, comes back, waits, asks, and says in the end what it was told.
 
 use super::service::Service;
+use super::way::{Answer, Ask, Over, Way};
 use crate::evidence::Seeded;
-use proofport_client::{Call, CallError, Client, Code, Envelope, Outcome, Success, Token};
-use serde_json::json;
+use proofport_client::{Code, Envelope, Outcome};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -27,6 +27,8 @@ pub(super) enum Told {
 pub(super) struct Line {
     pub(super) amount: u64,
     pub(super) told: Told,
+    /// Which way it went.
+    pub(super) over: Over,
     /// How often the agent went away in the middle or lost its host.
     pub(super) lost: u32,
 }
@@ -36,6 +38,7 @@ pub(super) type Where = watch::Receiver<SocketAddr>;
 
 pub(super) struct Agent {
     pub(super) number: u32,
+    pub(super) over: Over,
     pub(super) token: String,
     pub(super) host: Where,
     pub(super) dice: Seeded,
@@ -58,15 +61,7 @@ impl Agent {
         lines
     }
 
-    fn client(&self) -> Client {
-        let address = *self.host.borrow();
-        let token = Token::new(&self.token).expect("the host minted it");
-        Client::http(address, token).expect("the host listens on a loopback address")
-    }
-
     async fn charge(&mut self, amount: u64) -> Line {
-        let call = Call::new("c.create_charge", &json!({ "amount": amount, "currency": "eur" }))
-            .expect("it is a call");
         let since = Instant::now();
         let mut lost = 0;
         loop {
@@ -76,53 +71,42 @@ impl Agent {
                 1 => Duration::from_millis(5),
                 _ => Duration::from_secs(30),
             };
-            let client = self.client();
-            let answered = tokio::time::timeout(patience, client.call(&call)).await;
-            let told = match answered {
-                Ok(answered) => self.told(&client, answered).await,
-                Err(_) => None,
+            let way = Way::new(self.over, *self.host.borrow(), &self.token);
+            let told = match tokio::time::timeout(patience, way.ask(Ask::Charge(amount))).await {
+                Ok(Some(answer)) => told(&way, answer).await,
+                Ok(None) | Err(_) => None,
             };
             if let Some(told) = told {
-                return Line { amount, told, lost };
+                return Line { amount, told, lost, over: self.over };
             }
             lost += 1;
             if since.elapsed() > PATIENCE {
-                return Line { amount, told: Told::Unknown, lost };
+                return Line { amount, told: Told::Unknown, lost, over: self.over };
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
+}
 
-    /// What it was told; none: it has to come back.
-    async fn told(&self, client: &Client, answered: Result<Success, CallError>) -> Option<Told> {
-        let mut answered = answered;
-        for _ in 0..20 {
-            let envelope = match answered {
-                Ok(_) => return Some(Told::Made),
-                Err(CallError::Answered(envelope)) => envelope,
-                Err(
-                    CallError::NoAnswer(_)
-                    | CallError::Malformed(_)
-                    | CallError::InDoubt(_)
-                    | CallError::NotRepeatable(_)
-                    | CallError::Unsendable,
-                ) => return None,
-            };
-            answered = match (step(&envelope), envelope.request_id()) {
-                (Next::Told(told), _) => return Some(told),
-                (Next::Wait, Some(id)) => client.wait(id, Duration::from_secs(20)).await,
-                (Next::Ask, Some(id)) => client.reconcile(id).await,
-                (Next::Wait | Next::Ask, None) | (Next::Again, _) => return None,
-            };
-        }
-        None
+/// What it was told in the end; none: it has to come back.
+async fn told(way: &Way, mut answer: Answer) -> Option<Told> {
+    for _ in 0..20 {
+        let Err(envelope) = answer else { return Some(Told::Made) };
+        let ask = match (step(&envelope), envelope.request_id()) {
+            (Next::Told(told), _) => return Some(told),
+            (Next::Wait, Some(id)) => Ask::Wait(id),
+            (Next::Settle, Some(id)) => Ask::Settle(id),
+            (Next::Wait | Next::Settle, None) | (Next::Again, _) => return None,
+        };
+        answer = way.ask(ask).await?;
     }
+    None
 }
 
 enum Next {
     Told(Told),
     Wait,
-    Ask,
+    Settle,
     Again,
 }
 
@@ -131,7 +115,7 @@ fn step(envelope: &Envelope) -> Next {
         (Some(Code::ApprovalPending | Code::InProgress), _) => Next::Wait,
         (Some(Code::UserDenied), _) => Next::Told(Told::Denied),
         (_, Some(Outcome::Rejected)) => Next::Told(Told::Declined),
-        (_, Some(Outcome::Unknown)) => Next::Ask,
+        (_, Some(Outcome::Unknown)) => Next::Settle,
         // It was done, and what it brought can't be had: the books have to agree.
         (_, Some(Outcome::Committed)) => Next::Told(Told::Made),
         // The host stopped before anything was sent.

@@ -1,8 +1,9 @@
-//! Many agents at one running host, over HTTP: people approve and deny, agents go away in the middle and come
+//! Many agents at one running host, over HTTP and MCP: people approve and deny, agents go away in the middle and come
 //! back, and the host is killed and started again. The service's books are the truth.
 
 mod agent;
 mod service;
+mod way;
 
 use crate::evidence::Seeded;
 use crate::rig::{PASSPHRASE, Wanted, make_home};
@@ -20,6 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
+pub use way::Over;
 
 /// How much is done.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +49,8 @@ pub struct Counts {
     pub calls: u64,
     /// Charges that were made.
     pub effects: u64,
+    /// The same, by the way that their agents go.
+    pub over: BTreeMap<Over, u64>,
     /// What agents were told in the end.
     pub told: BTreeMap<String, u64>,
     /// Answers that agents lost, by going away or by the host's end.
@@ -111,7 +115,8 @@ pub async fn run(plan: Plan) -> Counts {
         let minted = operator.ask(&MintToken { agent }).await.expect("a token is minted");
         let token = String::from_utf8(minted.token.0.expose().to_vec()).expect("it is text");
         let dice = Seeded::new(plan.seed + u64::from(number));
-        let agent = Agent { number: number + 1, token, host: place.clone(), dice };
+        let over = Over::of(number);
+        let agent = Agent { number: number + 1, over, token, host: place.clone(), dice };
         agents.push(tokio::spawn(agent.work(until)));
     }
     let people = tokio::spawn(answer(home.clone(), Arc::new(operator)));
@@ -134,6 +139,7 @@ fn count(counts: &mut Counts, lines: &[Line], service: &Service) {
     counts.calls = lines.len() as u64;
     for line in lines {
         *counts.told.entry(format!("{:?}", line.told)).or_default() += 1;
+        *counts.over.entry(line.over).or_default() += 1;
         counts.lost_answers += u64::from(line.lost);
         counts.false_claims += u64::from(!is_true(line, service));
         match is_denied(line.amount) {

@@ -1,6 +1,7 @@
 //! What operators ask for, one file per subject.
 
 pub(super) mod approvals;
+pub(super) mod audit;
 pub(super) mod calls;
 pub(super) mod connections;
 pub(super) mod connectors;
