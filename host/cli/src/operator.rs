@@ -1,7 +1,7 @@
 //! Where an operator's command is carried out: at the host that runs on the home, over its operator socket;
 //! or, where none runs, on the home itself, which this process opens for as long as the command takes.
 
-use crate::commands::App;
+use crate::commands::{App, told_of};
 use crate::output::Output;
 use proofport_core::secret::Secret;
 use proofport_gateway::home::Home;
@@ -95,7 +95,10 @@ impl Proved {
             };
         }
         match Host::open(home, &passphrase, OpenOptions::program(connections)).await {
-            Ok(host) => Ok(Some(Operator::Embedded(Box::new(Desk::embedded(host))))),
+            Ok(host) => {
+                told_of(out, &host);
+                Ok(Some(Operator::Embedded(Box::new(Desk::embedded(host)))))
+            }
             Err(HostError::Vault(
                 error @ (VaultError::WrongPassphrase { .. } | VaultError::EmptyPassphrase),
             )) => {

@@ -1,6 +1,7 @@
 //! The keys that the journal is given.
 
 use crate::audit::AuditKeys;
+use crate::tables::WITH_AUDIT;
 use hmac::digest::FixedOutput as _;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use proofport_core::secret::Secret;
@@ -43,8 +44,12 @@ impl Authenticator {
         mac.finalize_fixed().into()
     }
 
-    /// Proves which key this is without showing it.
-    pub(crate) fn key_check(&self) -> Code {
-        self.code(&[b"proofport.journal/1 key"])
+    /// Proves which key this is without showing it, and, from the version on that has an audit log, of which
+    /// version the journal is: whoever has no key can't have an upgrade begin the log anew.
+    pub(crate) fn key_check(&self, version: u64) -> Code {
+        if version < WITH_AUDIT {
+            return self.code(&[b"proofport.journal/1 key"]);
+        }
+        self.code(&[b"proofport.journal key and version", &version.to_be_bytes()])
     }
 }

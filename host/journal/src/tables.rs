@@ -115,17 +115,20 @@ pub(crate) fn initialise(database: &Database, authenticator: &Authenticator) -> 
         transaction.open_table(FAILURES)?;
         transaction.open_table(AUDIT)?;
         write_audit_head(&transaction, &State::NOTHING.encode(authenticator, &BEFORE_ALL))?;
-        write_format(&transaction)?;
-        let mut about = transaction.open_table(ABOUT)?;
-        about.insert(KEY_CHECK, &authenticator.key_check()[..])?;
+        write_format(&transaction, authenticator)?;
     }
     transaction.commit()?;
     Ok(())
 }
 
 /// Writes that the file is of the newest version.
-pub(crate) fn write_format(transaction: &WriteTransaction) -> Result<(), redb::Error> {
-    transaction.open_table(ABOUT)?.insert(FORMAT_KEY, &FORMAT.to_be_bytes()[..])?;
+pub(crate) fn write_format(
+    transaction: &WriteTransaction,
+    authenticator: &Authenticator,
+) -> Result<(), redb::Error> {
+    let mut about = transaction.open_table(ABOUT)?;
+    about.insert(FORMAT_KEY, &FORMAT.to_be_bytes()[..])?;
+    about.insert(KEY_CHECK, &authenticator.key_check(FORMAT)[..])?;
     Ok(())
 }
 
@@ -166,9 +169,18 @@ pub(crate) fn check(
         Some(found) => return Err(JournalError::UnsupportedVersion { path: path.to_owned(), found }),
         None => return Err(JournalError::NotAJournal { path: path.to_owned() }),
     };
-    let ours = authenticator.key_check();
-    let same = about.get(KEY_CHECK)?.is_some_and(|code| code.value().ct_eq(&ours).into());
-    if same { Ok(version) } else { Err(JournalError::OtherVault { path: path.to_owned() }) }
+    let stored = about.get(KEY_CHECK)?.map(|code| code.value().to_vec()).unwrap_or_default();
+    let is_of = |version| stored.ct_eq(&authenticator.key_check(version)).into();
+    if is_of(version) {
+        return Ok(version);
+    }
+    // Ours, and of another version than it says.
+    let altered = (OLDEST..=FORMAT).any(is_of);
+    Err(if altered {
+        JournalError::Tampered { seq: 0 }
+    } else {
+        JournalError::OtherVault { path: path.to_owned() }
+    })
 }
 
 /// Copies everything of a journal of this version into an empty database, in one transaction.

@@ -25,7 +25,8 @@ pub(crate) fn to_newest(
     tracing::info!(version, "the journal is of an older version; making the indexes that it lacks");
     let found = (version < WITH_UNSETTLED).then(|| unsettled(database, authenticator)).transpose()?;
     let state = State::NOTHING.encode(authenticator, &last_code(database, authenticator)?);
-    write(database, version, found.as_ref(), &state).map_err(|error| JournalError::Storage(Box::new(error)))
+    write(database, version, authenticator, found.as_ref(), &state)
+        .map_err(|error| JournalError::Storage(Box::new(error)))
 }
 
 fn unsettled(
@@ -55,6 +56,7 @@ fn last_code(database: &Database, authenticator: &Authenticator) -> Result<Code,
 fn write(
     database: &Database,
     version: u64,
+    authenticator: &Authenticator,
     found: Option<&BTreeSet<RequestId>>,
     audit: &[u8],
 ) -> Result<(), redb::Error> {
@@ -74,7 +76,7 @@ fn write(
             unsettled.insert(id.as_bytes(), ())?;
         }
     }
-    tables::write_format(&transaction)?;
+    tables::write_format(&transaction, authenticator)?;
     transaction.commit()?;
     Ok(())
 }

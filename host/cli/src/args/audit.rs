@@ -11,7 +11,8 @@ Examples:
   ssh host proofport audit export | proofport audit verify -
 
 Checks every link and signature, and that every dispatch has an end on record; those that are open at the head are
-listed. Of files, it needs no key, no passphrase and no home. Several files must follow each other. A file can't
+listed. Of files, it needs no key, no passphrase and no home. Each of several files goes on where the
+one before ends, or repeats its last blocks first. A file can't
 prove that it is the newest, or that its key is the host's: give a head, or the key, that you noted elsewhere.
 
 Exit status: 0 verified, 1 not, 2 usage or unreadable.";

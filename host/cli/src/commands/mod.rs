@@ -73,15 +73,15 @@ impl App {
         let home = self.home()?;
         let passphrase = self.passphrases.required()?;
         let host = Host::open(home, &passphrase, OpenOptions::program(connections)).await?;
-        self.told_of(&host);
+        told_of(self.out, &host);
         Ok(host)
     }
+}
 
-    /// Tells the person at the terminal what opening an older home made.
-    fn told_of(&self, host: &Host) {
-        if let Some(path) = host.new_audit_identity() {
-            self.out.remark(&audit::advice(path));
-        }
+/// Tells the person at the terminal what opening an older home made.
+pub(crate) fn told_of(out: Output, host: &Host) {
+    if let Some(path) = host.new_audit_identity() {
+        out.remark(&audit::advice(path));
     }
 }
 

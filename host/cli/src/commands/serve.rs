@@ -1,6 +1,6 @@
 //! `serve`: the host, for as long as it is wanted.
 
-use super::App;
+use super::{App, told_of};
 use crate::exit;
 use crate::notify::Manager;
 use anyhow::Context as _;
@@ -44,6 +44,7 @@ pub(super) async fn run(app: &App) -> anyhow::Result<u8> {
     let passphrase = app.passphrases.required()?;
     let host = Arc::new(Host::open(home, &passphrase, OpenOptions::program(Connections::All)).await?);
     drop(passphrase);
+    told_of(app.out, &host);
     let config = Config::load_or_empty(&host.home().config()).map_err(HostError::Config)?;
     let looked = Arc::clone(&host);
     // It reads the executables that are let in.

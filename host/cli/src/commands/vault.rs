@@ -36,7 +36,7 @@ async fn lock(app: &App) -> anyhow::Result<VaultStanding> {
     vault.set_latch(true)?;
     match Host::open_unlocked(home, vault, OpenOptions::program(Connections::None)).await {
         Ok(host) => {
-            app.told_of(&host);
+            super::told_of(app.out, &host);
             host.record(HostEvent::VaultStateChanged { locked: true }).await?;
             host.close()?;
         }

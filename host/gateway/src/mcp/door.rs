@@ -48,6 +48,9 @@ pub(super) fn router(path: &str, server: Server, options: Options) -> Router {
     Router::new().route(path, any(handle)).with_state(Door { server, service, options: Arc::new(options) })
 }
 
+/// The longest request of somebody who is not admitted, in bytes: more than a handshake takes.
+const MOST_OF_A_STRANGER: usize = 64 * 1024;
+
 async fn handle(State(door): State<Door>, request: Request) -> Response {
     if request.extensions().get::<Asker>().is_none() {
         return StatusCode::UNAUTHORIZED.into_response();
@@ -59,8 +62,14 @@ async fn handle(State(door): State<Door>, request: Request) -> Response {
         return changes::stream(door.server.changes.clone(), door.options.stopping.clone());
     }
     let (mut parts, body) = request.into_parts();
-    let Ok(body) = to_bytes(body, door.options.most_bytes).await else {
-        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+    let most = match parts.extensions.get::<Asker>() {
+        Some(Asker::Agent(_)) => door.options.most_bytes,
+        Some(Asker::Refused(_)) | None => door.options.most_bytes.min(MOST_OF_A_STRANGER),
+    };
+    let body = match tokio::time::timeout(door.options.request_time, to_bytes(body, most)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => return StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+        Err(_) => return StatusCode::REQUEST_TIMEOUT.into_response(),
     };
     if let (Some(id), Some(Asker::Agent(agent))) = (cancelled(&body), parts.extensions.get::<Asker>()) {
         let named = door.server.in_flight.cancel(&in_flight::called(agent, &id));

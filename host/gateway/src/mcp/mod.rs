@@ -30,6 +30,7 @@ pub use delivered::Handover;
 use crate::agent::Agent;
 use axum::Router;
 use proofport_core::code::Code;
+use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -52,6 +53,8 @@ pub struct Options {
     pub origins: Vec<String>,
     /// The longest request, in bytes.
     pub most_bytes: usize,
+    /// How long a request may take to arrive.
+    pub request_time: Duration,
     /// How long clients are kept waiting.
     pub patience: Patience,
     /// Cancelled when the host stops: streams that only listen end then, and calls go on to their answer.
@@ -64,6 +67,7 @@ impl Default for Options {
             hosts: ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec(),
             origins: Vec::new(),
             most_bytes: 4 * 1024 * 1024,
+            request_time: Duration::from_secs(30),
             patience: Patience::default(),
             stopping: CancellationToken::new(),
         }

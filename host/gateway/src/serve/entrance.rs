@@ -68,9 +68,15 @@ async fn admission(doors: &Doors, headers: &HeaderMap, line: Option<&Line>) -> O
         Shown::Nothing => {
             let Some(Line::Socket(Some(peer))) = line else { return None };
             let (sessions, peer) = (Arc::clone(&doors.sessions), Arc::clone(peer));
-            // It looks at files.
-            let looked = tokio::task::spawn_blocking(move || sessions.of_process(&peer)).await;
-            looked.ok()
+            // It looks at files, which may be large or slow: it keeps its place for as long as that takes, so
+            // that others, who are known by a token or work on something else, have threads left.
+            let place = Arc::clone(&doors.looking).acquire_owned().await.ok()?;
+            let looked = tokio::task::spawn_blocking(move || {
+                let admission = sessions.of_process(&peer);
+                drop(place);
+                admission
+            });
+            looked.await.ok()
         }
     }
 }

@@ -56,7 +56,12 @@ struct Doors {
     sessions: Arc<Sessions>,
     settings: ServeConfig,
     stopping: CancellationToken,
+    /// Places for those whose process is being looked at.
+    looking: Arc<Semaphore>,
 }
+
+/// How many processes are looked at at once.
+const LOOKED_AT: usize = 16;
 
 /// What is served beside the routes of this module.
 #[derive(Default)]
@@ -104,7 +109,8 @@ impl Serving {
             None => None,
         };
         let permits = Arc::new(Semaphore::new(settings.connections));
-        let doors = Arc::new(Doors { host, sessions, settings, stopping });
+        let looking = Arc::new(Semaphore::new(LOOKED_AT));
+        let doors = Arc::new(Doors { host, sessions, settings, stopping, looking });
         let (tracker, cut) = (TaskTracker::new(), CancellationToken::new());
         let router = router(&doors, mounted);
         let reception = Reception {

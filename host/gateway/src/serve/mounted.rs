@@ -35,6 +35,7 @@ impl Mounted {
             hosts: usual.hosts.iter().chain(&settings.hosts).cloned().collect(),
             origins: settings.origins.clone(),
             most_bytes: settings.request_bytes,
+            request_time: settings.request_time(),
             stopping: stopping.clone(),
             ..usual
         };

@@ -11,6 +11,9 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// The largest executable that is told from another, in bytes.
+const LARGEST: u64 = 4 * 1024 * 1024 * 1024;
+
 /// How many digests are remembered.
 const MOST: usize = 256;
 
@@ -65,11 +68,15 @@ impl Executables {
             return Ok(*known);
         }
         let mut hash = Sha256::new();
+        let mut left = LARGEST;
         let mut buffer = vec![0; 1 << 16];
         loop {
             match file.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(read) => hash.update(buffer.get(..read).unwrap_or_default()),
+                Ok(read) => {
+                    left = left.checked_sub(read as u64).ok_or(io::ErrorKind::FileTooLarge)?;
+                    hash.update(buffer.get(..read).unwrap_or_default());
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

@@ -136,19 +136,30 @@ impl Sessions {
             executable: executable.digest,
         };
         let permitted = self.policy.permits(&executable);
+        let known = |state: &State| {
+            let decided = state.book.of_process(&key)?;
+            // What was let in by policy stays in only as long as the policy says so.
+            let left = decided.allowed && decided.facts.by == DecidedBy::Policy && !permitted;
+            Some(if left { Err(decided.facts.id) } else { Ok(admission(decided)) })
+        };
         let mut state = self.lock();
         self.leave_earlier_programs(&mut state, &key);
-        match state.book.of_process(&key) {
-            // What was let in by policy stays in only as long as the policy says so.
-            Some(decided) if decided.allowed && decided.facts.by == DecidedBy::Policy && !permitted => {
-                let id = decided.facts.id;
-                self.wait(&mut state, key, executable, Some(id));
+        if let Some(Ok(admission)) = known(&state) {
+            return admission;
+        }
+        drop(state);
+        // The parent's file is looked at while nobody else has to wait for it, however large or slow it is.
+        let facts = self.facts(key, executable);
+        let mut state = self.lock();
+        match known(&state) {
+            Some(Ok(admission)) => admission,
+            None if permitted => self.admit_by_policy(&mut state, facts),
+            Some(Err(id)) => {
+                self.wait(&mut state, facts, Some(id));
                 Admission::Waiting
             }
-            Some(decided) => admission(decided),
-            None if permitted => self.admit_by_policy(&mut state, key, executable),
             None => {
-                self.wait(&mut state, key, executable, None);
+                self.wait(&mut state, facts, None);
                 Admission::Waiting
             }
         }
@@ -280,11 +291,11 @@ impl Sessions {
             .retain(|_, waiting| waiting.facts.key == *key || !waiting.facts.key.is_of_same_process(key));
     }
 
-    fn admit_by_policy(&self, state: &mut State, key: ProcessKey, executable: Executable) -> Admission {
+    fn admit_by_policy(&self, state: &mut State, facts: ProcessFacts) -> Admission {
         // Without randomness there is no name for it, and it has to come again.
         let Ok(id) = new_id() else { return Admission::Waiting };
-        state.waiting.retain(|_, waiting| waiting.facts.key != key);
-        let who = Who::Process(self.facts(key, executable));
+        state.waiting.retain(|_, waiting| waiting.facts.key != facts.key);
+        let who = Who::Process(facts);
         self.note(state, true, SessionFacts { id, by: DecidedBy::Policy, who });
         state.book.session(&id).map_or(Admission::Waiting, admission)
     }
@@ -302,8 +313,9 @@ impl Sessions {
         self.changed();
     }
 
-    fn wait(&self, state: &mut State, key: ProcessKey, executable: Executable, id: Option<SessionId>) {
-        if state.waiting.values().any(|waiting| waiting.facts.key == key) {
+    fn wait(&self, state: &mut State, facts: ProcessFacts, id: Option<SessionId>) {
+        let key = &facts.key;
+        if state.waiting.values().any(|waiting| waiting.facts.key == *key) {
             return;
         }
         let is_full = |state: &State| {
@@ -318,7 +330,7 @@ impl Sessions {
             return;
         }
         let Some(id) = id.or_else(|| new_id().ok()) else { return };
-        let waiting = Waiting { facts: self.facts(key, executable), since: self.broker.now() };
+        let waiting = Waiting { facts, since: self.broker.now() };
         state.waiting.insert(id, waiting);
         self.changed();
     }

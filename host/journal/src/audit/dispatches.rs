@@ -6,6 +6,7 @@
 
 use super::form::Tag;
 use super::report::{OpenDispatch, Wrong};
+use super::verify::MOST_FINDINGS;
 use proofport_core::event::EventKind;
 use std::collections::{HashMap, HashSet};
 
@@ -83,7 +84,8 @@ impl Dispatches {
             self.left = 0;
         }
         let open = Open { event, block, process: self.process };
-        if let Some(before) = self.open.insert(tag, open) {
+        // A file that is made of nothing else must not fill the memory.
+        if let Some(before) = self.open.insert(tag, open).filter(|_| self.wrong.len() < MOST_FINDINGS) {
             self.wrong.push(Wrong::DispatchTwice { event, before: before.event });
         }
     }

@@ -207,12 +207,18 @@ impl Journal {
         let blocks = transaction.open_table(AUDIT).map_err(JournalError::from)?;
         for entry in blocks.range(next.next..).map_err(JournalError::from)? {
             let (number, block) = entry.map_err(JournalError::from)?;
+            if number.value() != next.next {
+                return Err(JournalError::Tampered { seq: 0 }.into());
+            }
             if !bytes.is_empty() && bytes.len() + block.value().len() > LARGEST_PART {
                 next.bytes += bytes.len() as u64;
                 return Ok(Part { bytes, then: Then::More(next) });
             }
             bytes.extend_from_slice(block.value());
-            next.next = number.value() + 1;
+            next.next = number.value().saturating_add(1);
+        }
+        if next.next != state.block.saturating_add(1) {
+            return Err(JournalError::Tampered { seq: 0 }.into());
         }
         let State { block, hash, log, key, .. } = state;
         let signer = self.shared.signers.of(&key)?;

@@ -1,7 +1,7 @@
 //! Verifies a log from its bytes alone: no key but the public ones in it, no clock, no journal, no vault. This
 //! file, `bytes.rs`, `form.rs`, `note.rs`, `kinds.rs`, `dispatches.rs` and `report.rs` are all that a verification runs.
 //!
-//! One pass, in constant memory but for dispatches that have no end yet: a payload is hashed as it goes by.
+//! One pass, in constant memory but for invocations that have no end yet: a payload is hashed as it goes by.
 
 use super::bytes::{Counted, Stop};
 use super::dispatches::Dispatches;
@@ -16,6 +16,9 @@ use std::io::{self, BufRead, BufReader, Read};
 
 /// How much is read at once.
 const BUFFER: usize = 256 * 1024;
+
+/// After so many findings nothing more is read.
+pub(super) const MOST_FINDINGS: usize = 1000;
 
 /// What is known beforehand, from elsewhere.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +39,19 @@ pub struct Verifier {
     listing: Option<Sha256>,
     /// Whether something was found that makes the rest meaningless.
     stopped: bool,
+    /// The file that is read.
+    file: InFile,
+}
+
+/// What is known of the file that is read.
+#[derive(Clone, Copy, Default)]
+struct InFile {
+    /// Its first block; 0: none was read.
+    first: u64,
+    /// Whether it is another one than the first, and has not reached what goes on where the one before ended.
+    again: bool,
+    /// The hash of the block before, while it repeats what the one before holds.
+    known: Option<Hash>,
 }
 
 /// The place that was reached.
@@ -72,10 +88,19 @@ impl Verifier {
             open: Vec::new(),
             unsettled: 0,
         };
-        Self { expected, at: None, report, dispatches: Dispatches::default(), listing: None, stopped: false }
+        Self {
+            expected,
+            at: None,
+            report,
+            dispatches: Dispatches::default(),
+            listing: None,
+            stopped: false,
+            file: InFile::default(),
+        }
     }
 
-    /// Reads an exported file; a second one must go on where the first ended. After a finding that makes the
+    /// Reads an exported file. A second one must go on where the first ended, or begin before that and have the
+    /// same blocks up to there: every export ends in a segment that goes on. After a finding that makes the
     /// rest meaningless, nothing more is read.
     ///
     /// # Errors
@@ -91,10 +116,10 @@ impl Verifier {
             Ok(()) if &beginning == BEGINNING => {}
             Ok(()) | Err(_) => return Err(Unreadable::NotAnExport),
         }
-        let first = self.next();
+        self.file = InFile { first: 0, again: self.at.is_some(), known: None };
         loop {
             let offset = from.offset;
-            let read = match self.read(&mut from, first) {
+            let read = match self.read(&mut from) {
                 Ok(false) => continue,
                 Ok(true) => return Ok(()),
                 Err(stop) => stop,
@@ -171,24 +196,30 @@ impl Verifier {
 
     /// The number of the block that is due.
     fn next(&self) -> u64 {
-        self.at.as_ref().map_or(1, |at| at.block + 1)
+        self.at.as_ref().map_or(1, |at| at.block.saturating_add(1))
     }
 
     fn find(&mut self, block: u64, offset: Option<u64>, what: Wrong) {
+        if self.report.findings.len() >= MOST_FINDINGS {
+            self.stopped = true;
+            return;
+        }
         self.report.findings.push(Finding { block, offset, what });
     }
 
     /// Reads a block, or the end of a file: then it says true.
-    fn read(&mut self, from: &mut Counted<impl BufRead>, first: u64) -> Result<bool, Stop> {
+    fn read(&mut self, from: &mut Counted<impl BufRead>) -> Result<bool, Stop> {
         let lengths = from.lengths()?;
         let (header, payload) = form::lengths(lengths);
         if header != 0 {
             return self.block(from, lengths).map(|()| false);
         }
         let Some(at) = &self.at else { return Err(Wrong::Beginning.into()) };
-        // A part that begins in the middle says so; the first block of it is known by then.
-        let first = if self.report.first_block > first { self.report.first_block } else { first };
-        let text = note::text(at.log, at.block, &at.hash, Also::ExportFrom(first));
+        if self.file.known.is_some() {
+            // It ends before the one that was read before it.
+            return Err(Wrong::EndsBefore { expected: at.block }.into());
+        }
+        let text = note::text(at.log, at.block, &at.hash, Also::ExportFrom(self.file.first));
         let note = from.note(payload)?;
         if !note::is_signed(&note, at.log, &text, &[&at.key]) {
             return Err(Wrong::End.into());
@@ -224,14 +255,40 @@ impl Verifier {
             from.hash(payload, &mut hash)?;
         }
         let hash: Hash = hash.finalize().into();
+        if self.file.first == 0 {
+            self.file.first = header.block;
+        }
+        if self.repeats(&header, &hash)? {
+            return Ok(());
+        }
         self.follows(&header, &hash)?;
         self.take(header, hash, &note, from.file.then_some(offset))
+    }
+
+    /// Whether this is a block that the file before holds, too: the last one of it has the same hash, which
+    /// vouches for those before.
+    fn repeats(&mut self, header: &Header, hash: &Hash) -> Result<bool, Wrong> {
+        let Some(at) = self.at.filter(|at| self.file.again && header.block <= at.block) else {
+            return Ok(false);
+        };
+        if self.file.known.is_some_and(|known| known != header.previous) {
+            return Err(Wrong::Link);
+        }
+        if header.block < at.block {
+            self.file.known = Some(*hash);
+            return Ok(true);
+        }
+        if *hash != at.hash {
+            return Err(Wrong::Fork);
+        }
+        self.file = InFile { again: false, known: None, ..self.file };
+        Ok(true)
     }
 
     /// Whether this is the block that is due.
     fn follows(&self, header: &Header, hash: &Hash) -> Result<(), Wrong> {
         let Some(at) = &self.at else { return Ok(()) };
-        let expected = at.block + 1;
+        let expected = at.block.saturating_add(1);
         if header.block == at.block {
             return Err(match (*hash == at.hash, header.previous == at.previous) {
                 (true, _) => Wrong::Repeated,
@@ -248,7 +305,7 @@ impl Verifier {
         if header.previous != at.hash {
             return Err(Wrong::Link);
         }
-        if header.first_event != at.last_event + 1 {
+        if header.first_event != at.last_event.saturating_add(1) {
             return Err(Wrong::Events);
         }
         if header.at < at.at {
@@ -288,7 +345,8 @@ impl Verifier {
             (Some(now), _) => now,
         };
         let begins = self.report.segments == 0 || matches!(body, Body::Segment { .. });
-        let due = if begins && self.report.segments > 0 { now.segment + 1 } else { now.segment };
+        let due =
+            if begins && self.report.segments > 0 { now.segment.saturating_add(1) } else { now.segment };
         if segment != due {
             return Err(Wrong::Segment.into());
         }
@@ -300,7 +358,8 @@ impl Verifier {
             Body::Segment { .. } | Body::Checkpoint | Body::Key { .. } | Body::Removed { .. } => 0,
         };
         let is_events = matches!(body, Body::Events(_));
-        if first_event.checked_add(listed) != last_event.checked_add(1) || is_events && listed == 0 {
+        let follows = first_event.checked_add(listed);
+        if follows.is_none() || follows != last_event.checked_add(1) || is_events && listed == 0 {
             return Err(Wrong::Events.into());
         }
         match body {
@@ -336,7 +395,7 @@ impl Verifier {
                 }
                 self.report.signed_through = now.block;
                 (now.key, now.key_id) = (key, note::key_id(now.log, &key));
-                self.signs(block + 1, &now);
+                self.signs(block.saturating_add(1), &now);
             }
             Body::Removed { through, .. } => {
                 if through >= block || !note.is_empty() {

@@ -1,6 +1,7 @@
 //! The index of what no settlement ended, and how journals without it get one.
 
 use super::{Home, append, id, options, said};
+use crate::keys::Authenticator;
 use crate::tables::UNSETTLED;
 use crate::{Batch, Journal, JournalError};
 use proofport_core::batch::ChildId;
@@ -93,6 +94,7 @@ pub(super) fn with_version(home: &Home, version: u64, drop_index: bool) {
     }
     let mut about = transaction.open_table(ABOUT).unwrap();
     about.insert("proofport.journal", &version.to_be_bytes()[..]).unwrap();
+    about.insert("key", &Authenticator::new(&home.keys().event_mac).key_check(version)[..]).unwrap();
     drop(about);
     transaction.commit().unwrap();
 }

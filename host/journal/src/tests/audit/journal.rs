@@ -104,6 +104,21 @@ fn damage_further_back_does_not_verify() {
     });
 }
 
+/// A number that says that the journal is older would have the log begun anew.
+#[test]
+fn nobody_without_the_key_makes_a_journal_older() {
+    for version in 1_u64..=3 {
+        let home = Home::new();
+        drop(story(&home));
+        alter(&home, |transaction| {
+            let mut about = transaction.open_table(ABOUT).unwrap();
+            about.insert("proofport.journal", &version.to_be_bytes()[..]).unwrap();
+        });
+        let error = Journal::open(&home.path, home.keys(), options(3, u64::MAX)).unwrap_err();
+        assert!(matches!(error, JournalError::Tampered { .. }), "{version}: {error}");
+    }
+}
+
 #[test]
 fn an_older_journal_begins_its_log_where_it_is() {
     let check = |version: u64, rewritten: bool| {

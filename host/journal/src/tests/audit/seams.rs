@@ -79,6 +79,18 @@ fn exported_segments_can_be_taken_out_and_the_chain_goes_on() {
     assert!(report.is_verified() && report.first_block == 1 && report.open.is_empty(), "{report:?}");
     let report = verified_with(Expected::default(), &[&newer, &first.join()]).unwrap();
     assert!(!report.is_verified(), "in the wrong order");
+    // As they were exported, each to its own end, the second has what the first ends with.
+    let report = verified_with(Expected::default(), &[&older, &newer]).unwrap();
+    assert!(report.is_verified() && report.first_block == 1, "{report:?}");
+    assert_eq!(report.head, part.head);
+    assert!(verified_with(Expected::default(), &[&older, &older, &newer]).unwrap().is_verified());
+    let report = verified_with(Expected::default(), &[&newer, &older]).unwrap();
+    assert!(!report.is_verified(), "in the wrong order");
+    // What both hold must be the same.
+    let mut other = Parts::of(&newer);
+    other.change(2, |header| header.at += 1);
+    let report = verified_with(Expected::default(), &[&older, &other.join()]).unwrap();
+    assert!(!report.is_verified(), "{report:?}");
 
     // It goes on like that after a restart, and a rewrite.
     let (head, _) = journal.audit_head().unwrap().unwrap();
