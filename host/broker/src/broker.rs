@@ -28,8 +28,8 @@ use proofport_core::id::{Name, OperationName, RequestId};
 use proofport_core::inquiry::announced;
 use proofport_core::state::{IllegalEvent, State};
 use proofport_core::time::UnixMillis;
-use proofport_egress::HttpEgress;
 use proofport_egress::ssh::SshEgress;
+use proofport_egress::{ConnectionFigures, HttpEgress};
 use proofport_journal::{Batch, BodyKind, Journal, JournalError, Recorded, Room};
 use proofport_vault::{State as VaultState, Vault};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -252,6 +252,18 @@ impl Broker {
     #[must_use]
     pub fn figures(&self) -> &Figures {
         &self.inner.figures
+    }
+
+    /// Connections over HTTP since the start.
+    #[must_use]
+    pub fn http_connections(&self) -> ConnectionFigures {
+        self.inner.egress.figures()
+    }
+
+    /// Connections over SSH since the start.
+    #[must_use]
+    pub fn ssh_connections(&self) -> ConnectionFigures {
+        self.inner.ssh_egress.figures()
     }
 
     /// How many invocations are under way.

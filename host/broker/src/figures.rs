@@ -93,7 +93,8 @@ fn read<T: Copy>(all: &[T], counters: &[AtomicU64]) -> Vec<(T, u64)> {
 }
 
 impl Figures {
-    pub(crate) fn recorded(&self, kind: EventKind) {
+    /// An event was put on record.
+    pub fn recorded(&self, kind: EventKind) {
         one(EventKind::ALL, &self.events, &kind);
     }
 

@@ -3,6 +3,7 @@
 use crate::batch::Committed;
 use crate::disk;
 use crate::fatal::FatalHook;
+use crate::figures::Commits;
 use crate::files::LockFile;
 use crate::group::{End, Prepared};
 use crate::keys::Authenticator;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Instant;
 use tokio::sync::oneshot;
 
 /// The most batches in one transaction: a bound on memory and on the first one's wait.
@@ -41,6 +43,7 @@ pub(crate) struct Gauges {
     pub(crate) riding: AtomicU64,
     pub(crate) high_water: AtomicU64,
     pub(crate) failed: AtomicBool,
+    pub(crate) figures: Commits,
 }
 
 pub(crate) struct Writer {
@@ -142,10 +145,12 @@ impl Writer {
         let Self { database, authenticator, sealer, end, gauges, reserve, .. } = self;
         reserve.iter().for_each(|reserve| reserve.release_if_short());
         let write = || end.commit(database, authenticator, sealer, batches.iter().map(|(batch, _)| batch));
+        let since = Instant::now();
         // A panic in here leaves the same doubt as an error.
         let committed =
             catch_unwind(AssertUnwindSafe(write)).map_err(|_| Cause::Panicked)?.map_err(Cause::of)?;
         let size = batches.len() as u64;
+        gauges.figures.committed(size, since.elapsed());
         gauges.commits.fetch_add(1, Ordering::Relaxed);
         gauges.riding.store(0, Ordering::Relaxed);
         gauges.batches.fetch_add(size, Ordering::Relaxed);
