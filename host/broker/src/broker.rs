@@ -9,6 +9,7 @@ use crate::host::{Clock, Entropy};
 use crate::intent::{Caller, IntentKeys};
 use crate::line::Line;
 use crate::meeting::{Going, Meeting, UnderWay};
+use crate::notes::Notes;
 use crate::prepared::Prepared;
 use crate::probe::{Point, Probe};
 use crate::revoked::Revoked;
@@ -87,6 +88,8 @@ pub(crate) struct Inner {
     pub(crate) revoked: Revoked,
     /// What is counted.
     pub(crate) figures: Figures,
+    /// Who makes traces, if anybody does.
+    pub(crate) notes: Notes,
     /// Changes with the questions.
     pub(crate) questions: watch::Sender<u64>,
 }
@@ -311,6 +314,7 @@ impl Inner {
             waiting: Mutex::default(),
             revoked: Revoked::default(),
             figures: Figures::default(),
+            notes: Notes::default(),
             questions: watch::Sender::new(0),
         })
     }
@@ -406,7 +410,9 @@ impl Inner {
     async fn answered(self: Arc<Self>, request: CallRequest, line: Option<Line>) -> Delivery {
         let since = Instant::now();
         let delivery = Arc::clone(&self).carry_out_on(request, None, None, line).await;
-        self.figures.answered(&delivery.envelope, since.elapsed());
+        let took = since.elapsed();
+        self.figures.answered(&delivery.envelope, took);
+        self.note_answer(&delivery, took);
         delivery
     }
 
@@ -588,7 +594,8 @@ impl Inner {
         let kinds: Vec<_> = batch.events.iter().map(Event::kind).collect();
         kinds.iter().for_each(|kind| self.probe.at(Point::BeforeCommit(*kind)));
         let id = batch.invocation;
-        self.journal.append(batch).await?;
+        let committed = self.journal.append(batch).await?;
+        self.note_record(id, committed);
         if let Some(id) = &id {
             self.watchers.tell(id);
         }

@@ -103,6 +103,7 @@ impl Collector for Counters {
             "1 while the disk is so full that nothing new is taken on",
             usize::from(short),
         )?;
+        spans(e, &counted)?;
         self.commits(e)?;
         self.connections(e)?;
         self.sandbox(e)
@@ -182,6 +183,13 @@ fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, count: usi
 fn number(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, count: u64) -> fmt::Result {
     let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
     ConstGauge::new(signed(count)).encode(metric)
+}
+
+fn spans(e: &mut DescriptorEncoder<'_>, counted: &proofport_broker::Counted) -> fmt::Result {
+    counter(e, "spans_exported", "Spans of traces that their collector took", counted.spans_exported)?;
+    counter(e, "spans_dropped", "Spans of traces that no collector took", counted.spans_dropped)?;
+    let help = "Answers, commits and steps that no span was made of";
+    counter(e, "span_notes_dropped", help, counted.notes_dropped)
 }
 
 fn signed(count: u64) -> i64 {
