@@ -9,6 +9,7 @@ use crate::host::{Clock, Entropy};
 use crate::intent::{Caller, IntentKeys};
 use crate::line::Line;
 use crate::meeting::{Going, Meeting, UnderWay};
+use crate::notes::Notes;
 use crate::prepared::Prepared;
 use crate::probe::{Point, Probe};
 use crate::revoked::Revoked;
@@ -28,8 +29,8 @@ use proofport_core::id::{Name, OperationName, RequestId};
 use proofport_core::inquiry::announced;
 use proofport_core::state::{IllegalEvent, State};
 use proofport_core::time::UnixMillis;
-use proofport_egress::HttpEgress;
 use proofport_egress::ssh::SshEgress;
+use proofport_egress::{ConnectionFigures, HttpEgress};
 use proofport_journal::{Batch, BodyKind, Journal, JournalError, Recorded, Room};
 use proofport_vault::{State as VaultState, Vault};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -87,6 +88,8 @@ pub(crate) struct Inner {
     pub(crate) revoked: Revoked,
     /// What is counted.
     pub(crate) figures: Figures,
+    /// Who makes traces, if anybody does.
+    pub(crate) notes: Notes,
     /// Changes with the questions.
     pub(crate) questions: watch::Sender<u64>,
 }
@@ -254,6 +257,18 @@ impl Broker {
         &self.inner.figures
     }
 
+    /// Connections over HTTP since the start.
+    #[must_use]
+    pub fn http_connections(&self) -> ConnectionFigures {
+        self.inner.egress.figures()
+    }
+
+    /// Connections over SSH since the start.
+    #[must_use]
+    pub fn ssh_connections(&self) -> ConnectionFigures {
+        self.inner.ssh_egress.figures()
+    }
+
     /// How many invocations are under way.
     #[must_use]
     pub fn under_way(&self) -> usize {
@@ -299,6 +314,7 @@ impl Inner {
             waiting: Mutex::default(),
             revoked: Revoked::default(),
             figures: Figures::default(),
+            notes: Notes::default(),
             questions: watch::Sender::new(0),
         })
     }
@@ -394,7 +410,9 @@ impl Inner {
     async fn answered(self: Arc<Self>, request: CallRequest, line: Option<Line>) -> Delivery {
         let since = Instant::now();
         let delivery = Arc::clone(&self).carry_out_on(request, None, None, line).await;
-        self.figures.answered(&delivery.envelope, since.elapsed());
+        let took = since.elapsed();
+        self.figures.answered(&delivery.envelope, took);
+        self.note_answer(&delivery, took);
         delivery
     }
 
@@ -576,7 +594,8 @@ impl Inner {
         let kinds: Vec<_> = batch.events.iter().map(Event::kind).collect();
         kinds.iter().for_each(|kind| self.probe.at(Point::BeforeCommit(*kind)));
         let id = batch.invocation;
-        self.journal.append(batch).await?;
+        let committed = self.journal.append(batch).await?;
+        self.note_record(id, committed);
         if let Some(id) = &id {
             self.watchers.tell(id);
         }

@@ -29,6 +29,9 @@ pub struct Figures {
     connector_fuel: AtomicU64,
     connector_micros: AtomicU64,
     connector_faults: AtomicU64,
+    spans_exported: AtomicU64,
+    spans_dropped: AtomicU64,
+    notes_dropped: AtomicU64,
 }
 
 /// What was counted at one moment.
@@ -56,6 +59,12 @@ pub struct Counted {
     pub connector_micros: u64,
     /// Steps that ended in a fault.
     pub connector_faults: u64,
+    /// Spans of traces that a collector took.
+    pub spans_exported: u64,
+    /// Spans that none took.
+    pub spans_dropped: u64,
+    /// Notes that no span was made of: there was no room for them, or their record could not be read.
+    pub notes_dropped: u64,
 }
 
 fn zeros(count: usize) -> Vec<AtomicU64> {
@@ -77,6 +86,9 @@ impl Default for Figures {
             connector_fuel: AtomicU64::new(0),
             connector_micros: AtomicU64::new(0),
             connector_faults: AtomicU64::new(0),
+            spans_exported: AtomicU64::new(0),
+            spans_dropped: AtomicU64::new(0),
+            notes_dropped: AtomicU64::new(0),
         }
     }
 }
@@ -93,7 +105,8 @@ fn read<T: Copy>(all: &[T], counters: &[AtomicU64]) -> Vec<(T, u64)> {
 }
 
 impl Figures {
-    pub(crate) fn recorded(&self, kind: EventKind) {
+    /// An event was put on record.
+    pub fn recorded(&self, kind: EventKind) {
         one(EventKind::ALL, &self.events, &kind);
     }
 
@@ -135,6 +148,17 @@ impl Figures {
         }
     }
 
+    /// A collector took so many spans, and so many were lost.
+    pub fn spans(&self, exported: u64, dropped: u64) {
+        self.spans_exported.fetch_add(exported, Ordering::Relaxed);
+        self.spans_dropped.fetch_add(dropped, Ordering::Relaxed);
+    }
+
+    /// No span is made of something that happened.
+    pub fn lost_note(&self) {
+        self.notes_dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// What was counted so far.
     #[must_use]
     pub fn counted(&self) -> Counted {
@@ -153,6 +177,9 @@ impl Figures {
             connector_fuel: load(&self.connector_fuel),
             connector_micros: load(&self.connector_micros),
             connector_faults: load(&self.connector_faults),
+            spans_exported: load(&self.spans_exported),
+            spans_dropped: load(&self.spans_dropped),
+            notes_dropped: load(&self.notes_dropped),
         }
     }
 }

@@ -192,6 +192,8 @@ impl Run {
         protected.connector_steps = self.scratch.steps;
         let spent = report.as_ref().ok().map(|report| (report.fuel, report.micros));
         self.inner.figures.stepped(spent);
+        let id = self.state.accepted.request_id;
+        self.inner.note_step(id, spent.map(|(_, micros)| micros));
         match report {
             Ok(report) => {
                 protected.connector_fuel += report.fuel;

@@ -20,6 +20,7 @@
 
 pub mod address;
 mod dial;
+mod figures;
 pub mod guard;
 pub mod http;
 pub mod inject;
@@ -35,6 +36,7 @@ pub use self::http::{
 };
 pub use address::AddressPolicy;
 pub use dial::{Resolver, SetupDeadlines, SetupFailure};
+pub use figures::ConnectionFigures;
 pub use guard::{Guard, GuardStream, Scan, Withheld};
 pub use inject::{ClientIdentity, Credential, Injection, InvalidInjection};
 pub use pins::{PinMismatch, Pins};

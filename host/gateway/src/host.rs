@@ -15,7 +15,7 @@ use proofport_core::secret::Secret;
 use proofport_egress::HttpEgress;
 use proofport_egress::ssh::SshEgress;
 use proofport_journal::{AuditKeys, Batch, FatalHook, Journal, JournalError, JournalKeys, Options};
-use proofport_sandbox::{Limits, Sandbox, SandboxError};
+use proofport_sandbox::{Figures as SandboxFigures, Limits, Sandbox, SandboxError};
 use proofport_vault::{Vault, VaultError};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -111,6 +111,7 @@ pub struct Host {
     vault: Arc<RwLock<Vault>>,
     broker: Broker,
     new_audit_identity: Option<PathBuf>,
+    sandbox: Arc<SandboxFigures>,
 }
 
 impl Host {
@@ -159,12 +160,13 @@ impl Host {
                 ..Options::default()
             },
         )?;
-        let connections = match &options.connections {
-            Connections::None => HashMap::new(),
+        let (connections, sandbox) = match &options.connections {
+            Connections::None => Default::default(),
             Connections::One(_) | Connections::All => {
                 let registry = Registry::open(home.connectors(), keys.registry_mac)?;
                 let sandbox = Sandbox::new(Some(&home.cache()), keys.cache_mac, options.sandbox)?;
-                ready(&home, &vault, &registry, &sandbox, &options.connections).await?
+                let figures = sandbox.figures();
+                (ready(&home, &vault, &registry, &sandbox, &options.connections).await?, figures)
             }
         };
         let vault = Arc::new(RwLock::new(vault));
@@ -185,7 +187,7 @@ impl Host {
                 tracing::error!(%error, "stored contents past their time could not be removed");
             }
         }
-        Ok(Self { home, vault, broker, new_audit_identity })
+        Ok(Self { home, vault, broker, sandbox, new_audit_identity })
     }
 
     /// The home.
@@ -213,11 +215,18 @@ impl Host {
         &self.broker
     }
 
+    /// What the sandbox of its connectors counts.
+    #[must_use]
+    pub fn sandbox_figures(&self) -> &SandboxFigures {
+        &self.sandbox
+    }
+
     /// Puts a fact about the host on record.
     ///
     /// # Errors
     /// When the journal can't be written.
     pub async fn record(&self, event: HostEvent) -> Result<(), JournalError> {
+        let kind = event.kind();
         let batch = Batch {
             invocation: None,
             at: self.broker.now(),
@@ -227,7 +236,9 @@ impl Host {
             open: None,
             tally: None,
         };
-        self.broker.journal().append(batch).await.map(|_| ())
+        self.broker.journal().append(batch).await?;
+        self.broker.figures().recorded(kind);
+        Ok(())
     }
 
     /// Writes what rides along and lets go of the home.

@@ -18,6 +18,7 @@ pub mod registry;
 pub mod review;
 pub mod serve;
 pub mod session;
+pub mod telemetry;
 mod unknown;
 
 // What is handed in and given back, from the crates below: the program depends on this crate alone.

@@ -12,6 +12,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
+use proofport_egress::ConnectionFigures;
 use proofport_journal::Room;
 use std::fmt;
 use std::sync::Arc;
@@ -96,7 +97,48 @@ impl Collector for Counters {
         gauge(e, "approvals_waiting", "Questions that wait for an operator", broker.count_approvals())?;
         gauge(e, "vault_locked", "1 while the vault is locked", usize::from(broker.is_locked()))?;
         let short = broker.journal().room() == Room::Short;
-        gauge(e, "disk_short", "1 while the disk is so full that nothing new is taken on", usize::from(short))
+        gauge(
+            e,
+            "disk_short",
+            "1 while the disk is so full that nothing new is taken on",
+            usize::from(short),
+        )?;
+        spans(e, &counted)?;
+        self.commits(e)?;
+        self.connections(e)?;
+        self.sandbox(e)
+    }
+}
+
+impl Counters {
+    fn commits(&self, e: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let commits = self.0.broker().journal().commit_figures();
+        let help = "Commits of the journal, by how many batches of events shared one";
+        histogram(e, "commit_batches", help, &commits.groups, 1.0, commits.batches as f64)?;
+        let help = "How long commits of the journal took, in seconds";
+        histogram(e, "commit_duration_seconds", help, &commits.durations, 1e6, commits.micros as f64 / 1e6)
+    }
+
+    fn connections(&self, e: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let broker = self.0.broker();
+        let (http, ssh) = (broker.http_connections(), broker.ssh_connections());
+        let both = |of: fn(&ConnectionFigures) -> u64| [("http", of(&http)), ("ssh", of(&ssh))].into_iter();
+        let help = "Connections that were set up, the peer verified";
+        counters(e, "connections_opened", help, "protocol", both(|figures| figures.opened))?;
+        let help = "Connections that were set up and are closed again";
+        counters(e, "connections_closed", help, "protocol", both(|figures| figures.closed))?;
+        let help = "Connections that are open, in use or kept";
+        gauges(e, "connections_open", help, "protocol", both(ConnectionFigures::open))?;
+        counter(e, "connections_reused", "Kept connections that were handed out again", http.reused)?;
+        number(e, "connections_idle", "Connections that are kept and not in use", http.idle)
+    }
+
+    fn sandbox(&self, e: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let figures = self.0.sandbox_figures();
+        number(e, "connector_instances", "Instances of connectors that run right now", figures.running())?;
+        let sources = [("compiler", figures.compiled()), ("cache", figures.from_cache())];
+        let help = "Modules of connectors that were loaded, by where their code came from";
+        counters(e, "connector_modules", help, "source", sources.into_iter())
     }
 }
 
@@ -119,19 +161,59 @@ fn counter(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, count: u
     ConstCounter::new(count).encode(encoder.encode_descriptor(name, help, None, MetricType::Counter)?)
 }
 
+fn gauges<'l>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    label: &'static str,
+    counts: impl Iterator<Item = (&'l str, u64)>,
+) -> fmt::Result {
+    let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for (value, count) in counts {
+        let labels = [(label, value)];
+        ConstGauge::new(signed(count)).encode(metric.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
 fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, count: usize) -> fmt::Result {
-    let count = i64::try_from(count).unwrap_or(i64::MAX);
-    ConstGauge::new(count).encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)
+    number(encoder, name, help, u64::try_from(count).unwrap_or(u64::MAX))
+}
+
+fn number(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, count: u64) -> fmt::Result {
+    let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    ConstGauge::new(signed(count)).encode(metric)
+}
+
+fn spans(e: &mut DescriptorEncoder<'_>, counted: &proofport_broker::Counted) -> fmt::Result {
+    counter(e, "spans_exported", "Spans of traces that their collector took", counted.spans_exported)?;
+    counter(e, "spans_dropped", "Spans of traces that no collector took", counted.spans_dropped)?;
+    let help = "Answers, commits and steps that no span was made of";
+    counter(e, "span_notes_dropped", help, counted.notes_dropped)
+}
+
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 fn durations(encoder: &mut DescriptorEncoder<'_>, counted: &proofport_broker::Counted) -> fmt::Result {
     let help = "How long calls took, from their arrival to their answer, in seconds";
-    let mut metric: MetricEncoder<'_> =
-        encoder.encode_descriptor("call_duration_seconds", help, None, MetricType::Histogram)?;
-    let seconds = |millis: u64| millis as f64 / 1000.0;
-    let bounds = counted.durations.iter();
-    let buckets: Vec<(f64, u64)> =
-        bounds.map(|(most, count)| (most.map_or(f64::INFINITY, seconds), *count)).collect();
-    let total = counted.durations.iter().map(|(_, count)| count).sum();
-    metric.encode_histogram::<NoLabelSet>(counted.duration_micros as f64 / 1e6, total, &buckets, None)
+    let seconds = counted.duration_micros as f64 / 1e6;
+    histogram(encoder, "call_duration_seconds", help, &counted.durations, 1e3, seconds)
+}
+
+/// A histogram. `counts` are per bucket, each with its upper bound, of which `unit` make one of the metric's.
+fn histogram(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    counts: &[(Option<u64>, u64)],
+    unit: f64,
+    sum: f64,
+) -> fmt::Result {
+    let mut metric: MetricEncoder<'_> = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
+    let bound = |most: Option<u64>| most.map_or(f64::INFINITY, |most| most as f64 / unit);
+    let buckets: Vec<(f64, u64)> = counts.iter().map(|(most, count)| (bound(*most), *count)).collect();
+    let total = counts.iter().map(|(_, count)| count).sum();
+    metric.encode_histogram::<NoLabelSet>(sum, total, &buckets, None)
 }

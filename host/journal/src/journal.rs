@@ -5,6 +5,7 @@ use crate::batch::{Batch, Committed};
 use crate::disk::{Disk, LocalDisk};
 use crate::error::JournalError;
 use crate::fatal::FatalHook;
+use crate::figures::CommitFigures;
 use crate::files::{self, LockFile};
 use crate::group::{End, Prepared};
 use crate::keys::{Authenticator, JournalKeys};
@@ -308,6 +309,12 @@ impl Journal {
             largest_group: largest_group.load(Ordering::Relaxed),
             riding: riding.load(Ordering::Relaxed),
         }
+    }
+
+    /// Commits by their size and duration, since the journal was opened.
+    #[must_use]
+    pub fn commit_figures(&self) -> CommitFigures {
+        self.shared.gauges.figures.figures()
     }
 
     /// Whether new work may begin: whether there is space to settle it, whatever else fills the disk

@@ -4,6 +4,7 @@ use crate::audit::Removal;
 use crate::batch::Committed;
 use crate::disk;
 use crate::fatal::FatalHook;
+use crate::figures::Commits;
 use crate::files::LockFile;
 use crate::group::{Besides, End, Prepared};
 use crate::keys::Authenticator;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Instant;
 use tokio::sync::oneshot;
 
 /// The most batches in one transaction: a bound on memory and on the first one's wait.
@@ -44,6 +46,7 @@ pub(crate) struct Gauges {
     pub(crate) riding: AtomicU64,
     pub(crate) high_water: AtomicU64,
     pub(crate) failed: AtomicBool,
+    pub(crate) figures: Commits,
 }
 
 pub(crate) struct Writer {
@@ -166,10 +169,12 @@ impl Writer {
         reserve.iter().for_each(|reserve| reserve.release_if_short());
         let batches_only = batches.iter().map(|(batch, _)| batch);
         let write = || end.commit(database, authenticator, sealer, batches_only, besides);
+        let since = Instant::now();
         // A panic in here leaves the same doubt as an error.
         let committed =
             catch_unwind(AssertUnwindSafe(write)).map_err(|_| Cause::Panicked)?.map_err(Cause::of)?;
         let size = batches.len() as u64;
+        gauges.figures.committed(size, since.elapsed());
         gauges.commits.fetch_add(1, Ordering::Relaxed);
         gauges.riding.store(0, Ordering::Relaxed);
         gauges.batches.fetch_add(size, Ordering::Relaxed);

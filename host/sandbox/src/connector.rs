@@ -135,8 +135,9 @@ impl Connector {
     ) -> Result<Report<T>, Fault> {
         let guest = Guest::new(&self.shared.limits, reference, now);
         let (limits, pre, ticker) = (self.shared.limits, self.pre.clone(), Arc::clone(&self.shared.ticker));
+        let figures = Arc::clone(&self.shared.figures);
         let work = move || {
-            let _running = ticker.run();
+            let (_running, _counted) = (ticker.run(), figures.run());
             attempt(&pre, &limits, guest, call)
         };
         self.shared.threads.run(work).await.unwrap_or(Err(Fault::Unavailable))

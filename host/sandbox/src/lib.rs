@@ -16,6 +16,7 @@ mod connector;
 mod convert;
 mod engine;
 mod fault;
+mod figures;
 mod guest;
 mod inert;
 mod inspect;
@@ -28,6 +29,7 @@ mod world;
 
 pub use connector::{Connector, Report, Rules};
 pub use fault::{Breach, Fault, FieldPlace, ManifestProblem};
+pub use figures::Figures;
 pub use inspect::{Inspection, LARGEST_MODULE, ModuleError, SUPPORTED_WORLD, inspect};
 pub use limits::Limits;
 pub use sandbox::{LoadError, Sandbox, SandboxError};

@@ -3,6 +3,7 @@
 use crate::cache::{Cache, TrustedCode};
 use crate::connector::Connector;
 use crate::engine;
+use crate::figures::Figures;
 use crate::guest::Guest;
 use crate::inert;
 use crate::inspect::{ModuleError, inspect, is_allowed};
@@ -30,6 +31,7 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) threads: GuestThreads,
     pub(crate) ticker: Arc<Ticker>,
+    pub(crate) figures: Arc<Figures>,
 }
 
 /// The sandbox can't be made.
@@ -82,7 +84,14 @@ impl Sandbox {
             .map_err(SandboxError::Cache)?;
         let threads = GuestThreads::start(limits.instances.max(1)).map_err(SandboxError::Threads)?;
         let ticker = Arc::new(Ticker::start(engine.clone()).map_err(SandboxError::Threads)?);
-        Ok(Self { linker, cache, shared: Arc::new(Shared { engine, limits, threads, ticker }) })
+        let figures = Arc::default();
+        Ok(Self { linker, cache, shared: Arc::new(Shared { engine, limits, threads, ticker, figures }) })
+    }
+
+    /// What it counts.
+    #[must_use]
+    pub fn figures(&self) -> Arc<Figures> {
+        Arc::clone(&self.shared.figures)
     }
 
     /// Loads a connector: checks the module, compiles it or takes code compiled before, and links
@@ -109,12 +118,16 @@ impl Sandbox {
     fn component(&self, digest: &Digest, bytes: &[u8]) -> Result<Component, LoadError> {
         if let Some(code) = self.cache.as_ref().and_then(|cache| cache.get(digest)) {
             match self.revive(&code) {
-                Ok(component) => return Ok(component),
+                Ok(component) => {
+                    self.shared.figures.count_from_cache();
+                    return Ok(component);
+                }
                 Err(error) => tracing::warn!(%digest, %error, "compiled code does not load; compiling anew"),
             }
         }
         let compile = |error: wasmtime::Error| LoadError::Compile(format!("{error:#}"));
         let component = Component::from_binary(&self.shared.engine, bytes).map_err(compile)?;
+        self.shared.figures.count_compiled();
         if let Some(cache) = &self.cache {
             cache.put(digest, &component.serialize().map_err(compile)?);
         }

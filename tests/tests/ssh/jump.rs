@@ -47,5 +47,7 @@ async fn a_jump_host_leads_there() {
     assert!(envelope.ok(), "{envelope:?}");
     let hops: Vec<_> = record(&open, &envelope).setup.iter().map(|attempt| attempt.hop).collect();
     assert_eq!((hops, runs(&sshd)), (vec![Hop::Direct, Hop::Tunnel], 1));
+    let connections = open.broker.ssh_connections();
+    assert_eq!((connections.opened, connections.open()), (2, 0), "one to each host, and no pool");
     open.close();
 }

@@ -10,6 +10,7 @@ use proofport_gateway::notify;
 use proofport_gateway::operator_side::{self, Door};
 use proofport_gateway::serve::{CancellationToken, Mounted, Parts, Serving};
 use proofport_gateway::session::Sessions;
+use proofport_gateway::telemetry::Exporter;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,6 +47,7 @@ pub(super) async fn run(app: &App) -> anyhow::Result<u8> {
     drop(passphrase);
     told_of(app.out, &host);
     let config = Config::load_or_empty(&host.home().config()).map_err(HostError::Config)?;
+    let traces = Exporter::start(host.broker(), &config.telemetry);
     let looked = Arc::clone(&host);
     // It reads the executables that are let in.
     let sessions = Arc::new(tokio::task::spawn_blocking(move || Sessions::open(&looked)).await??);
@@ -86,7 +88,12 @@ pub(super) async fn run(app: &App) -> anyhow::Result<u8> {
         biased;
         stopped = async {
             operators.stop().await;
-            serving.stop().await
+            let stopped = serving.stop().await;
+            // What was under way until now is in the last of them.
+            if let Some(traces) = traces {
+                traces.stop().await;
+            }
+            stopped
         } => {
             stopped?;
             Ok(exit::OK)

@@ -10,6 +10,7 @@ use super::transport::Transport;
 use super::tunnel::{self, TunnelFailure};
 use crate::address::AddressPolicy;
 use crate::dial::{Attempt, Resolver, SetupFailure, io_cause, is_worth_another_attempt};
+use crate::figures::{ConnectionFigures, Counters};
 use crate::guard::Guard;
 use crate::trust::SystemRoots;
 use proofport_core::contract::Stage;
@@ -25,6 +26,7 @@ pub struct HttpEgress {
     resolver: Resolver,
     roots: SystemRoots,
     pool: Arc<Pool>,
+    counters: Arc<Counters>,
 }
 
 /// What came of setting a connection up.
@@ -78,7 +80,13 @@ impl HttpEgress {
     /// Egress with another resolver.
     #[must_use]
     pub fn with_resolver(resolver: Resolver) -> Self {
-        Self { resolver, roots: SystemRoots::new(), pool: Arc::default() }
+        Self { resolver, roots: SystemRoots::new(), pool: Arc::default(), counters: Arc::default() }
+    }
+
+    /// How many connections there are and were.
+    #[must_use]
+    pub fn figures(&self) -> ConnectionFigures {
+        self.counters.figures(self.pool.idle())
     }
 
     /// A kept connection that is alive, or a new one; attempts are numbered from `first_n`. No byte of a
@@ -111,6 +119,7 @@ impl HttpEgress {
             let fits = open.peer.certificate.is_none_or(|digest| target.pins.check(&digest).is_ok());
             match open.life() {
                 Life::Alive if fits => {
+                    self.counters.reused();
                     log.push(attempt, None);
                     return Ok((open, slot));
                 }
@@ -237,7 +246,8 @@ impl HttpEgress {
         };
         attempt.enter(Stage::HttpHandshake);
         let cause = |_: &std::io::Error| (Stage::HttpHandshake, Cause::ProtocolError);
-        attempt.stage(Stage::HttpHandshake, target.deadlines.tls, Open::new(bare), cause).await
+        let open = attempt.stage(Stage::HttpHandshake, target.deadlines.tls, Open::new(bare), cause).await?;
+        Ok(open.counted(self.counters.opened()))
     }
 
     /// A connection to the proxy. Its addresses have a policy of their own.

@@ -4,6 +4,7 @@ use super::content::Content;
 use super::http2::Tasks;
 use super::transport::Transport;
 use super::wire::{Counted, Wire};
+use crate::figures;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
@@ -32,6 +33,8 @@ pub(super) struct Open {
     /// A second handle to the socket, to look at it past every buffer.
     socket: OwnedFd,
     speaker: Speaker,
+    /// For as long as it is open.
+    _counted: Option<figures::Counted>,
 }
 
 enum Speaker {
@@ -96,7 +99,12 @@ impl Open {
                 Speaker::Http2 { sender, _tasks: tasks }
             }
         };
-        Ok(Self { peer, hop, wire, uses: 0, socket, speaker })
+        Ok(Self { peer, hop, wire, uses: 0, socket, speaker, _counted: None })
+    }
+
+    /// The same, counted until it is closed.
+    pub(super) fn counted(self, counted: figures::Counted) -> Self {
+        Self { _counted: Some(counted), ..self }
     }
 
     pub(super) const fn version(&self) -> HttpVersion {

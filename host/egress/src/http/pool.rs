@@ -95,6 +95,11 @@ impl Pool {
         Some(Slot { pool: Arc::clone(self), key, idle: limits.idle, permit: Some(permit) })
     }
 
+    /// How many connections are kept and not in use.
+    pub(super) fn idle(&self) -> u64 {
+        self.lock().all.values().map(|place| place.kept.len() as u64).sum()
+    }
+
     /// Sees to it that somebody looks when this is over.
     fn wake_sweeper(self: &Arc<Self>, places: &mut Places, until: Instant) {
         match &mut places.sweeper {

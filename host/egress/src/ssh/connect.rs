@@ -4,6 +4,7 @@ use super::open::{Connected, Hopping, open};
 use super::outgoing::SshOutgoing;
 use super::target::SshTarget;
 use crate::dial::{Attempt, Resolver, SetupFailure, is_worth_another_attempt};
+use crate::figures::{ConnectionFigures, Counters};
 use crate::guard::Guard;
 use proofport_core::contract::Stage;
 use proofport_core::evidence::{Cause, Hop, PeerIdentity, SetupAttempt};
@@ -20,6 +21,7 @@ use std::time::Instant;
 #[derive(Default)]
 pub struct SshEgress {
     resolver: Resolver,
+    counters: Arc<Counters>,
 }
 
 /// What came of setting a connection up.
@@ -47,8 +49,14 @@ impl SshEgress {
 
     /// Egress with another resolver.
     #[must_use]
-    pub const fn with_resolver(resolver: Resolver) -> Self {
-        Self { resolver }
+    pub fn with_resolver(resolver: Resolver) -> Self {
+        Self { resolver, counters: Arc::default() }
+    }
+
+    /// How many connections there are and were, those to jump hosts among them.
+    #[must_use]
+    pub fn figures(&self) -> ConnectionFigures {
+        self.counters.figures(0)
     }
 
     /// A new connection with an open channel for this exec; attempts are numbered from `first_n`, and
@@ -128,9 +136,10 @@ impl SshEgress {
         let turns = addresses.iter().cycle().take(usize::try_from(most).unwrap_or(usize::MAX));
         for address in turns {
             match open(target, hop, *address, now, &mut attempt).await {
-                Ok(open) => {
+                Ok((mut connected, channel)) => {
+                    connected._counted = Some(self.counters.opened());
                     log.push(attempt, None);
-                    return Ok(open);
+                    return Ok((connected, channel));
                 }
                 Err(failed) => {
                     let next = log.attempt(Stage::AddressCheck);

@@ -10,6 +10,7 @@ use super::target::SshTarget;
 use super::wire::{Cut, Wire};
 use crate::address::AddressPolicy;
 use crate::dial::{Attempt, SetupFailure};
+use crate::figures::Counted;
 use proofport_core::contract::Stage;
 use proofport_core::evidence::{Cause, PeerIdentity};
 use proofport_core::ssh::{Environment, SshHost};
@@ -39,6 +40,8 @@ pub(super) struct Connected {
     _cut: Cut,
     /// What it goes through.
     pub(super) jump: Option<Arc<Connected>>,
+    /// For as long as it is open, once it could be used.
+    pub(super) _counted: Option<Counted>,
 }
 
 /// One host on the way, the target included.
@@ -142,7 +145,7 @@ where
             attempt.passed(at);
             let peer = PeerIdentity { name: hop.host.host_text(), certificate: Some(digest) };
             let jump = hop.through.clone();
-            Ok(Connected { handle, report, wire, peer, _cut: cut, jump })
+            Ok(Connected { handle, report, wire, peer, _cut: cut, jump, _counted: None })
         }
         (_, Some((Err(refusal), _))) => Err(attempt.failed(refusal.cause(), refusal.to_string())),
         (Ok(Err(russh::Error::WrongServerSig | russh::Error::Signature(_))), _) => {

@@ -22,6 +22,7 @@ mod sessions;
 mod settings;
 mod ssh;
 mod store;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -38,6 +39,7 @@ pub use sessions::SessionsConfig;
 pub use settings::Settings;
 pub use ssh::{JumpConfig, SshConfig};
 pub use store::Store;
+pub use telemetry::{Collector, TelemetryConfig};
 
 pub(crate) use credential::is_ssh;
 pub(crate) use problem::shown;
@@ -68,6 +70,8 @@ pub struct Config {
     pub sessions: SessionsConfig,
     /// How the host serves agents.
     pub serve: ServeConfig,
+    /// Where traces of calls go.
+    pub telemetry: TelemetryConfig,
     /// What is run when an agent waits for an approval, program first; empty: nothing.
     pub notify: Vec<String>,
     /// SHA-256 of the file's bytes.
@@ -124,7 +128,7 @@ impl Config {
             reader.syntax(error);
         }
         let top = Section { path: String::new(), place: Place { line: 1, column: 1 }, table: root.get_ref() };
-        reader.only(&top, &["connections", "notify", "serve", "sessions", "store"]);
+        reader.only(&top, &["connections", "notify", "serve", "sessions", "store", "telemetry"]);
         let notify = reader.field(&top, "notify").and_then(|field| reader.section(&field));
         let notify = notify.map(|section| notify::read(&mut reader, &section)).unwrap_or_default();
         let store = reader.field(&top, "store").and_then(|field| reader.section(&field));
@@ -134,6 +138,8 @@ impl Config {
         let folder = file.parent().unwrap_or(Path::new(""));
         let serve = reader.field(&top, "serve").and_then(|field| reader.section(&field));
         let serve = serve.map(|section| serve::read(&mut reader, &section, folder)).unwrap_or_default();
+        let telemetry = reader.field(&top, "telemetry").and_then(|field| reader.section(&field));
+        let telemetry = telemetry.map(|section| telemetry::read(&mut reader, &section)).unwrap_or_default();
         let mut connections = BTreeMap::new();
         let declared = reader.field(&top, "connections").and_then(|field| reader.section(&field));
         for (name, field) in declared.map(|section| reader.named(&section)).unwrap_or_default() {
@@ -145,7 +151,7 @@ impl Config {
         let problems = reader.into_problems();
         if problems.is_empty() {
             let digest = Digest::of_bytes(text.as_bytes());
-            Ok(Self { file: file.to_owned(), connections, store, sessions, serve, notify, digest })
+            Ok(Self { file: file.to_owned(), connections, store, sessions, serve, telemetry, notify, digest })
         } else {
             Err(problems)
         }

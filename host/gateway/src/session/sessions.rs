@@ -250,6 +250,7 @@ impl Sessions {
         let event = HostEvent::SessionDecided { allowed, session: Some(Box::new(facts)) };
         let at = self.broker.now();
         self.broker.journal().append(Batch::new(None, at, vec![Event::Host(event.clone())])).await?;
+        self.broker.figures().recorded(event.kind());
         let view = {
             let mut state = self.lock();
             state.waiting.remove(&id);

@@ -50,6 +50,11 @@ fn what_waits_during_a_commit_shares_the_next_one() {
     let all: Vec<_> = waiting.into_iter().map(|append| super::block_on(append).unwrap().first_seq).collect();
     assert_eq!(all, (2..=201).collect::<Vec<_>>(), "in the order of the calls");
     assert_eq!(journal.stats(), Stats { commits: 2, appended_batches: 201, largest_group: 200, riding: 0 });
+    let figures = journal.commit_figures();
+    let groups: Vec<_> = figures.groups.iter().filter(|(_, count)| *count > 0).copied().collect();
+    assert_eq!((groups, figures.batches), (vec![(Some(1), 1), (Some(256), 1)], 201));
+    assert_eq!(figures.durations.iter().map(|(_, count)| count).sum::<u64>(), 2);
+    assert!(figures.micros > 0);
     assert_eq!(probe.commit_syncs() - before, 4, "two commits of two syncs each");
 }
 

@@ -6,6 +6,7 @@ mod retries;
 mod serve;
 mod sessions;
 mod ssh;
+mod telemetry;
 
 use super::*;
 use proofport_core::contract::InjectionMode;
