@@ -10,6 +10,7 @@
 mod agent;
 mod credential;
 mod locking;
+mod one_uid;
 mod policy;
 mod program;
 mod sessions;
