@@ -62,8 +62,8 @@ fn next(envelope: &Envelope) -> &'static str {
             "Call `wait` with this request_id; do not call the tool again."
         }
         Some(Action::RequestApproval) => {
-            "A person has to answer first, about this agent or what it already asked for: tell them, and call \
-             again afterwards."
+            "A person has to admit this agent first, or answer what it asked for before: tell them, and call again \
+             afterwards."
         }
         Some(Action::StopAndReport) => "Stop, and report this to a person.",
         Some(Action::InspectOutcome) if known => inspect(envelope),

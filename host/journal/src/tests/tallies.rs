@@ -1,12 +1,13 @@
 //! The tallies of failures, and how journals without them get the table.
 
+use super::unsettled::with_version;
 use super::{Home, append, batch, digest, host_event, id};
 use crate::tables::FAILURES;
 use crate::{Batch, Journal, JournalError};
 use proofport_core::failures::{Mark, Tally};
 use proofport_core::id::RequestId;
 use proofport_core::time::UnixMillis;
-use redb::{Database, TableDefinition};
+use redb::Database;
 
 const FAILED: Mark = Mark::Failed { within_seconds: 10 };
 
@@ -89,7 +90,6 @@ fn an_altered_tally_does_not_verify() {
 /// Of the time before there were tallies nothing is held against anybody.
 #[test]
 fn a_journal_of_an_earlier_version_gets_the_table() {
-    const ABOUT: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("about");
     for version in [1_u64, 2] {
         for rewritten in [false, true] {
             let home = Home::new();
@@ -99,11 +99,9 @@ fn a_journal_of_an_earlier_version_gets_the_table() {
             let database = Database::open(&home.path).unwrap();
             let transaction = database.begin_write().unwrap();
             assert!(transaction.delete_table(FAILURES).unwrap());
-            let mut about = transaction.open_table(ABOUT).unwrap();
-            about.insert("proofport.journal", &version.to_be_bytes()[..]).unwrap();
-            drop(about);
             transaction.commit().unwrap();
             drop(database);
+            with_version(&home, version, false);
             if rewritten {
                 mark_failed(&home);
             }
