@@ -47,7 +47,7 @@ impl fmt::Display for Collector {
 
 const KEYS: [&str; 2] = ["otlp", "otlp_anywhere"];
 
-const TODO: &str = "write `otlp = \"http://127.0.0.1:4318\"`; `/v1/traces` is added to it";
+const MEND: &str = "write `otlp = \"http://127.0.0.1:4318\"`; `/v1/traces` is added to it";
 
 pub(super) fn read<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> TelemetryConfig {
     reader.only(section, &KEYS);
@@ -69,21 +69,21 @@ fn collector<'a>(reader: &mut Reader<'a>, field: &Field<'a>, anywhere: bool) -> 
         None
     };
     let url = Url::parse(text).ok().filter(Url::has_host);
-    let Some(url) = url else { return refuse("is not the URL of a collector", TODO) };
+    let Some(url) = url else { return refuse("is not the URL of a collector", MEND) };
     match url.scheme() {
         "http" => {}
         "https" => {
             let todo = "name a collector of this machine by `http`, and have that one encrypt";
             return refuse("is encrypted, which is not spoken here", todo);
         }
-        _ => return refuse("is not the URL of a collector", TODO),
+        _ => return refuse("is not the URL of a collector", MEND),
     }
     if !url.username().is_empty() || url.password().is_some() {
         let todo = "leave them out; what a collector elsewhere wants to see, one of this machine adds";
         return refuse("holds credentials, which have no place in this file", todo);
     }
     if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
-        return refuse("is more than a host and a port", TODO);
+        return refuse("is more than a host and a port", MEND);
     }
     let (host, port) = (url.host()?.to_owned(), url.port_or_known_default()?);
     let collector = Collector { host, port };
