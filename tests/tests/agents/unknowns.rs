@@ -25,6 +25,22 @@ async fn an_unknown_is_met_and_asked_about_and_never_repeated() {
     assert_eq!(writes(&place.peer), 1);
 }
 
+/// Law 3 under a locked vault: what stands on record is no refusal, and nobody is told that nothing was sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_stays_one_while_the_vault_is_locked() {
+    let place = Place::new("promises", vec![lost()], AUTO_WITHOUT_QUESTIONS).await;
+    let host = place.serve();
+    let agent = Agent::new(&host, "mailer");
+    let unknown = refused(agent.call("same", 1).await, Code::OutcomeUnknown);
+    let id = unknown.request_id().unwrap().clone();
+    assert_eq!(host.operator(&["vault", "lock"]).0, 0);
+    for answered in [agent.client.retry(&id).await, agent.client.reconcile(&id).await] {
+        let told = refused(answered, Code::OutcomeUnknown);
+        assert_eq!((told.outcome(), told.request_id()), (Some(Outcome::Unknown), Some(&id)));
+    }
+    assert_eq!(writes(&place.peer), 1);
+}
+
 /// Where the contract makes a second arrival harmless, an agent may have it sent again, so often and no more.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agents_retries_have_a_budget() {

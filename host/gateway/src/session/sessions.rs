@@ -147,6 +147,9 @@ impl Sessions {
         if let Some(Ok(admission)) = known(&state) {
             return admission;
         }
+        if !permitted && state.waiting.values().any(|waiting| waiting.facts.key == key) {
+            return Admission::Waiting;
+        }
         drop(state);
         // The parent's file is looked at while nobody else has to wait for it, however large or slow it is.
         let facts = self.facts(key, executable);

@@ -120,8 +120,8 @@ impl Verifier {
         loop {
             let offset = from.offset;
             let read = match self.read(&mut from) {
-                Ok(false) => continue,
-                Ok(true) => return Ok(()),
+                Ok(false) if !self.stopped => continue,
+                Ok(_) => return Ok(()),
                 Err(stop) => stop,
             };
             return match read {
@@ -200,11 +200,10 @@ impl Verifier {
     }
 
     fn find(&mut self, block: u64, offset: Option<u64>, what: Wrong) {
-        if self.report.findings.len() >= MOST_FINDINGS {
-            self.stopped = true;
-            return;
+        if self.report.findings.len() < MOST_FINDINGS {
+            self.report.findings.push(Finding { block, offset, what });
         }
-        self.report.findings.push(Finding { block, offset, what });
+        self.stopped |= self.report.findings.len() >= MOST_FINDINGS;
     }
 
     /// Reads a block, or the end of a file: then it says true.

@@ -182,3 +182,15 @@ fn what_is_listed_can_not_be_changed_alone() {
     parts.change(2, |header| header.last_event += 1);
     finds(&verified(&parts.join()), 4, Wrong::Link);
 }
+
+/// A file that is wrong in each of its events is no way to fill the memory of whoever verifies it.
+#[test]
+fn so_many_findings_are_enough() {
+    let home = Home::new();
+    let journal = opened(&home, options(100, u64::MAX));
+    take(&journal, 1, vec![dispatched(); 1200]);
+    let last = journal.audit_head().unwrap().unwrap().0.block;
+    take(&journal, 2, vec![ended()]);
+    let report = verified(&exported(&journal));
+    assert_eq!((report.findings.len(), report.head.block), (1000, last));
+}
