@@ -26,6 +26,9 @@ pub(crate) struct Prepared {
     invocation: Option<RequestId>,
     at: UnixMillis,
     events: u64,
+    /// What it says, for the audit log, which seals it to the operator.
+    json: Vec<u8>,
+    /// The same, as the record has it.
     payload: Vec<u8>,
     bodies: Vec<Vec<u8>>,
     intents: Vec<(Digest, RequestId)>,
@@ -70,7 +73,8 @@ impl Prepared {
         if batch.invocation.is_none() && (batch.open.is_some() || batch.tally.is_some()) {
             return Err(JournalError::NoInvocation);
         }
-        let payload = record::encode_payload(&batch, &marks)?;
+        let json = record::encode_payload(&batch, &marks)?;
+        let payload = record::encrypt_payload(authenticator, &json)?;
         if bodies.iter().map(Vec::len).sum::<usize>() + payload.len() > LARGEST_BATCH {
             return Err(JournalError::TooLarge);
         }
@@ -79,12 +83,25 @@ impl Prepared {
         let kinds: Vec<_> = events.iter().map(Event::kind).collect();
         let tag = audit::tag(authenticator, invocation.as_ref());
         let events = events.len() as u64;
-        Ok(Self { invocation, at, events, payload, bodies, intents, open, unsettled, tally, tag, kinds })
+        Ok(Self {
+            invocation,
+            at,
+            events,
+            json,
+            payload,
+            bodies,
+            intents,
+            open,
+            unsettled,
+            tally,
+            tag,
+            kinds,
+        })
     }
 
     fn audited(&self) -> Entry<'_> {
-        let Self { tag, invocation, kinds, at, payload, .. } = self;
-        Entry { tag: *tag, invocation: invocation.as_ref(), kinds, at: *at, payload }
+        let Self { tag, invocation, kinds, at, json, .. } = self;
+        Entry { tag: *tag, invocation: invocation.as_ref(), kinds, at: *at, payload: json }
     }
 }
 

@@ -3,7 +3,8 @@
 //! Layout, integers big-endian: the predecessor's code (32), this record's code (32), then what is
 //! authenticated: last sequence number (8), first sequence number of the same invocation's previous
 //! record or 0 (8), time (8), latest time up to here (8), 0 or 1 (1) and the invocation's id (16), and
-//! the payload in JSON.
+//! the payload: 1 (1), a nonce (24) and its JSON as it is encrypted, so that the file shows nobody where a
+//! call went and what went wrong. Versions before the fifth stored the JSON itself, whose first byte is not 1.
 
 use crate::batch::{Batch, BodyKind, Recorded};
 use crate::error::JournalError;
@@ -14,7 +15,11 @@ use proofport_core::failures::Mark;
 use proofport_core::id::RequestId;
 use proofport_core::time::UnixMillis;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use subtle::ConstantTimeEq as _;
+
+/// The first byte of an encrypted payload.
+const ENCRYPTED: u8 = 1;
 
 const LABEL: &[u8; 26] = b"proofport.journal/1 record";
 
@@ -65,11 +70,16 @@ pub(crate) struct Payload {
     pub(crate) tally: Option<(Digest, Mark)>,
 }
 
-/// The payload's bytes. They need no place, so that callers encode on their own threads.
+/// What a batch says, in JSON.
 pub(crate) fn encode_payload(batch: &Batch, bodies: &[BodyMark]) -> Result<Vec<u8>, JournalError> {
     let Batch { events, intents, open, tally, .. } = batch;
     let payload = PayloadRef { events, bodies, intents, open: *open, tally: *tally };
     serde_json::to_vec(&payload).map_err(|_| JournalError::Encoding)
+}
+
+/// The payload's bytes as they are stored. They need no place, so that callers make them on their own threads.
+pub(crate) fn encrypt_payload(authenticator: &Authenticator, json: &[u8]) -> Result<Vec<u8>, JournalError> {
+    Ok([&[ENCRYPTED][..], &authenticator.encrypt(json)?].concat())
 }
 
 /// The stored bytes, and the code that the next record is chained to.
@@ -103,20 +113,21 @@ pub(crate) struct Record<'a> {
     pub(crate) place: Place,
     pub(crate) predecessor: Code,
     pub(crate) code: Code,
+    authenticator: &'a Authenticator,
     payload: &'a [u8],
 }
 
 impl<'a> Record<'a> {
     /// Checks the code before anything of the record is believed.
     pub(crate) fn verified(
-        authenticator: &Authenticator,
+        authenticator: &'a Authenticator,
         first_seq: u64,
         bytes: &'a [u8],
     ) -> Result<Self, JournalError> {
         Self::read(authenticator, first_seq, bytes).ok_or(JournalError::Tampered { seq: first_seq })
     }
 
-    fn read(authenticator: &Authenticator, first_seq: u64, bytes: &'a [u8]) -> Option<Self> {
+    fn read(authenticator: &'a Authenticator, first_seq: u64, bytes: &'a [u8]) -> Option<Self> {
         let (predecessor, rest) = bytes.split_first_chunk::<32>()?;
         let (stored, rest) = rest.split_first_chunk::<32>()?;
         let expected = code(authenticator, first_seq, predecessor, rest);
@@ -137,12 +148,24 @@ impl<'a> Record<'a> {
             high_water: UnixMillis(u64::from_be_bytes(*high_water)),
             invocation: (*has_invocation == 1).then(|| RequestId::from_random(*invocation)),
         };
-        Some(Self { place, predecessor: *predecessor, code: expected, payload })
+        Some(Self { place, predecessor: *predecessor, code: expected, authenticator, payload })
     }
 
     /// What it says.
     pub(crate) fn payload(&self) -> Result<Payload, JournalError> {
-        serde_json::from_slice(self.payload).map_err(|_| JournalError::Tampered { seq: self.place.first_seq })
+        serde_json::from_slice(&self.json()?)
+            .map_err(|_| JournalError::Tampered { seq: self.place.first_seq })
+    }
+
+    /// The same, as JSON.
+    pub(crate) fn json(&self) -> Result<Cow<'a, [u8]>, JournalError> {
+        match self.payload.split_first() {
+            Some((&ENCRYPTED, sealed)) => {
+                let plain = self.authenticator.decrypt(sealed);
+                plain.map(Cow::Owned).ok_or(JournalError::Tampered { seq: self.place.first_seq })
+            }
+            Some(_) | None => Ok(Cow::Borrowed(self.payload)),
+        }
     }
 
     /// Its events with their sequence numbers.

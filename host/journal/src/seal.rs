@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 type EpochKey = Zeroizing<[u8; 32]>;
 
-fn random<const N: usize>() -> Result<Zeroizing<[u8; N]>, JournalError> {
+pub(crate) fn random<const N: usize>() -> Result<Zeroizing<[u8; N]>, JournalError> {
     let mut bytes = Zeroizing::new([0; N]);
     getrandom::fill(&mut *bytes).map_err(|_| JournalError::NoRandomness)?;
     Ok(bytes)

@@ -41,8 +41,8 @@ pub(crate) const AUDIT: TableDefinition<'static, u64, &'static [u8]> = TableDefi
 const ABOUT: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("about");
 
 const FORMAT_KEY: &str = "proofport.journal";
-/// What is written.
-pub(crate) const FORMAT: u64 = 4;
+/// What is written: from the fifth version on, what a record says is encrypted. Older records stay as they are.
+pub(crate) const FORMAT: u64 = 5;
 /// The version from which on there is [`AUDIT`].
 pub(crate) const WITH_AUDIT: u64 = 4;
 /// The version from which on there is [`FAILURES`].

@@ -4,7 +4,9 @@ use crate::audit::State;
 use crate::error::JournalError;
 use crate::keys::{Authenticator, Code};
 use crate::record::{BEFORE_ALL, Record};
-use crate::tables::{self, AUDIT, FAILURES, FORMAT, RECORDS, UNSETTLED, WITH_FAILURES, WITH_UNSETTLED};
+use crate::tables::{
+    self, AUDIT, FAILURES, FORMAT, RECORDS, UNSETTLED, WITH_AUDIT, WITH_FAILURES, WITH_UNSETTLED,
+};
 use proofport_core::id::RequestId;
 use proofport_core::unknown::leaves_unsettled;
 use redb::{Database, ReadableDatabase as _, ReadableTable as _};
@@ -12,8 +14,8 @@ use std::collections::BTreeSet;
 
 /// Makes a journal of an older version one of the newest, in one transaction. No record is changed. The
 /// index of what is unsettled is made out of them, which reads every record, once in the journal's life;
-/// of failures nothing was recorded then, so that every budget is whole. The audit log begins with the next
-/// commit, and its first block says how many events are older.
+/// of failures nothing was recorded then, so that every budget is whole. An audit log that there was not begins
+/// with the next commit, and its first block says how many events are older.
 pub(crate) fn to_newest(
     database: &Database,
     version: u64,
@@ -24,8 +26,10 @@ pub(crate) fn to_newest(
     }
     tracing::info!(version, "the journal is of an older version; making the indexes that it lacks");
     let found = (version < WITH_UNSETTLED).then(|| unsettled(database, authenticator)).transpose()?;
-    let state = State::NOTHING.encode(authenticator, &last_code(database, authenticator)?);
-    write(database, version, authenticator, found.as_ref(), &state)
+    let begins =
+        || Ok::<_, JournalError>(State::NOTHING.encode(authenticator, &last_code(database, authenticator)?));
+    let audit = (version < WITH_AUDIT).then(begins).transpose()?;
+    write(database, version, authenticator, found.as_ref(), audit.as_deref())
         .map_err(|error| JournalError::Storage(Box::new(error)))
 }
 
@@ -58,7 +62,7 @@ fn write(
     version: u64,
     authenticator: &Authenticator,
     found: Option<&BTreeSet<RequestId>>,
-    audit: &[u8],
+    audit: Option<&[u8]>,
 ) -> Result<(), redb::Error> {
     let transaction = tables::begin(database)?;
     // Nothing that stands there already is believed.
@@ -66,9 +70,11 @@ fn write(
         transaction.delete_table(FAILURES)?;
         transaction.open_table(FAILURES)?;
     }
-    transaction.delete_table(AUDIT)?;
-    transaction.open_table(AUDIT)?;
-    tables::write_audit_head(&transaction, audit)?;
+    if let Some(audit) = audit {
+        transaction.delete_table(AUDIT)?;
+        transaction.open_table(AUDIT)?;
+        tables::write_audit_head(&transaction, audit)?;
+    }
     if let Some(found) = found {
         transaction.delete_table(UNSETTLED)?;
         let mut unsettled = transaction.open_table(UNSETTLED)?;

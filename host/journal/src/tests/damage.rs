@@ -4,7 +4,7 @@ use crate::record::{self, Place, Record};
 use crate::tables::{self, BODIES, HEADS, INTENTS, OPEN, RECORDS};
 use crate::{Batch, BodyKind, Journal, JournalError, JournalKeys};
 use proofport_core::time::UnixMillis;
-use redb::{Database, ReadableTable as _, WriteTransaction};
+use redb::{Database, ReadableDatabase as _, ReadableTable as _, WriteTransaction};
 use std::process::Command;
 use zeroize::Zeroizing;
 
@@ -61,21 +61,28 @@ fn every_flipped_byte_of_a_record_is_seen() {
         high_water: UnixMillis(2000),
         invocation: Some(id(1)),
     };
-    let payload = record::encode_payload(&batch(1, &["alpha", "beta"]), &[]).unwrap();
-    let (bytes, _) = record::encode(&authenticator, &place, &[9; 32], &payload);
-    let events = |seq, bytes: &[u8]| Record::verified(&authenticator, seq, bytes)?.recorded();
-    assert_eq!(texts(&events(4, &bytes).unwrap()), [(4, "alpha".to_owned()), (5, "beta".to_owned())]);
+    let json = record::encode_payload(&batch(1, &["alpha", "beta"]), &[]).unwrap();
+    let encrypted = record::encrypt_payload(&authenticator, &json).unwrap();
+    // And as earlier versions stored it.
+    for payload in [encrypted, json] {
+        every_flip(&authenticator, &record::encode(&authenticator, &place, &[9; 32], &payload).0);
+    }
+}
+
+fn every_flip(authenticator: &Authenticator, bytes: &[u8]) {
+    let events = |seq, bytes: &[u8]| Record::verified(authenticator, seq, bytes)?.recorded();
+    assert_eq!(texts(&events(4, bytes).unwrap()), [(4, "alpha".to_owned()), (5, "beta".to_owned())]);
     for at in 0..bytes.len() {
         for bit in 0..8 {
-            let mut bytes = bytes.clone();
+            let mut bytes = bytes.to_vec();
             bytes[at] ^= 1 << bit;
             tampered(events(4, &bytes), 4);
         }
         tampered(events(4, &bytes[..at]), 4);
     }
-    tampered(events(3, &bytes), 3);
+    tampered(events(3, bytes), 3);
     let other = Authenticator::new(&[8; 32]);
-    assert!(Record::verified(&other, 4, &bytes).is_err());
+    assert!(Record::verified(&other, 4, bytes).is_err());
 }
 
 #[test]
@@ -93,15 +100,15 @@ fn a_changed_record_is_seen_wherever_it_is_read() {
 fn a_changed_byte_in_the_file_is_seen() {
     let home = filled();
     let mut file = std::fs::read(&home.path).unwrap();
-    let needle = b"\"alpha\"";
-    let mut found = 0;
-    for at in 0..file.len() - needle.len() {
-        if &file[at..at + needle.len()] == needle {
-            file[at + 1] = b'b';
-            found += 1;
-        }
-    }
-    assert!(found > 0);
+    let database = Database::open(&home.path).unwrap();
+    let records = database.begin_read().unwrap().open_table(RECORDS).unwrap();
+    let needle = records.get(1).unwrap().unwrap().value().to_vec();
+    drop(database);
+    let places: Vec<_> =
+        (0..file.len() - needle.len()).filter(|at| file[*at..].starts_with(&needle)).collect();
+    assert!(!places.is_empty());
+    // A byte of the ciphertext.
+    places.iter().for_each(|at| file[at + needle.len() - 20] ^= 1);
     std::fs::write(&home.path, file).unwrap();
     tampered(home.open().history(&id(1)), 1);
 }

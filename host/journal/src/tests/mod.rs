@@ -7,6 +7,7 @@ mod contents;
 mod crash;
 mod damage;
 mod disk;
+mod encrypted;
 mod failure;
 mod grouping;
 mod leftovers;

@@ -169,7 +169,7 @@ fn an_altered_index_does_not_verify() {
 
 #[test]
 fn a_version_that_is_not_known_is_refused() {
-    for version in [0, 5, u64::MAX] {
+    for version in [0, 6, u64::MAX] {
         let home = filled();
         with_version(&home, version, false);
         let opened = Journal::open(&home.path, home.keys(), options());

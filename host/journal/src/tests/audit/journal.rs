@@ -107,7 +107,7 @@ fn damage_further_back_does_not_verify() {
 /// A number that says that the journal is older would have the log begun anew.
 #[test]
 fn nobody_without_the_key_makes_a_journal_older() {
-    for version in 1_u64..=3 {
+    for version in 1_u64..=4 {
         let home = Home::new();
         drop(story(&home));
         alter(&home, |transaction| {
