@@ -187,12 +187,18 @@ impl Raw {
     }
 
     async fn try_send(&self, message: &Value) -> io::Result<TcpStream> {
+        let mut stream = TcpStream::connect(self.address).await?;
+        stream.write_all(&self.bytes(message)).await?;
+        Ok(stream)
+    }
+
+    /// The whole request that carries a message.
+    #[must_use]
+    pub fn bytes(&self, message: &Value) -> Vec<u8> {
         let body = message.to_string();
         let mut head = self.head("POST", message);
         head.push_str(&format!("content-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len()));
-        let mut stream = TcpStream::connect(self.address).await?;
-        stream.write_all((head + &body).as_bytes()).await?;
-        Ok(stream)
+        (head + &body).into_bytes()
     }
 
     /// Opens the older revision's stream of notifications.
@@ -233,6 +239,14 @@ impl Raw {
 }
 
 /// Reads a whole response: one message, or a stream of events, in chunks or not. None: it is not whole.
+impl Reply {
+    /// What a whole response says; none where it is no whole one.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        parse(bytes)
+    }
+}
+
 fn parse(bytes: &[u8]) -> Option<Reply> {
     let end = bytes.windows(4).position(|part| part == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();

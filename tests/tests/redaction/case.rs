@@ -82,7 +82,12 @@ impl Case<'_> {
         self.keeps(place, bytes);
         assert!(output.is_none() || self.told.code.is_none(), "{place}: a failure has no output");
         let output = output.map(ToString::to_string).unwrap_or_default();
-        let text = String::from_utf8_lossy(bytes).replacen(&output, "", usize::from(!output.is_empty()));
+        let mut text = String::from_utf8_lossy(bytes).into_owned();
+        if !output.is_empty() {
+            // A tool's answer has it a second time, as text.
+            let as_text = serde_json::to_string(&output).unwrap();
+            text = text.replacen(&output, "", 1).replacen(as_text.trim_matches('"'), "", 1);
+        }
         let usual = [ORDERS, "Ignore previous", "127.0.0.1", "/tmp/", "os error", "hyper", "rustls"];
         for private in usual.into_iter().chain(self.private.iter().map(String::as_str)) {
             let found = memmem::find(text.as_bytes(), private.as_bytes());

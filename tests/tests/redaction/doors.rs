@@ -4,6 +4,7 @@ use crate::case::{Case, Recorded, Told, told};
 use crate::host::{Answer, Door, Host};
 use crate::secret::{CANARY, nowhere_below, nowhere_in};
 use crate::site::{BEARER, CHARGES, Connection, home};
+use proofport_tests::mcp::Revision;
 use proofport_tests::peer::{Peer, Scripts};
 
 const INPUT: &str = r#"{"a":1}"#;
@@ -15,6 +16,7 @@ const TARGET: Told = told("INVALID_TARGET", "repair_input", "not_attempted");
 const UNAVAILABLE: Told = told("CREDENTIAL_UNAVAILABLE", "stop_and_report", "not_attempted");
 const LOCKED: Told = told("VAULT_LOCKED", "stop_and_report", "not_attempted");
 const PENDING: Told = told("APPROVAL_PENDING", "request_approval", "not_attempted");
+const EXPIRED: Told = told("APPROVAL_EXPIRED", "stop_and_report", "not_attempted");
 const DENIED: Told = told("USER_DENIED", "stop_and_report", "not_attempted");
 
 const fn recorded(because: &'static str, reached: &'static str) -> Option<Recorded> {
@@ -34,9 +36,11 @@ impl Desk {
         case.check(&mut self.host, answer);
     }
 
-    /// The same call at both doors.
+    /// The same call at every door.
     fn call(&mut self, operation: &str, input: &str, told: Told, recorded: Option<Recorded>) {
-        for door in [Door::Http, Door::Socket] {
+        // A tool's arguments are an object.
+        let takes = |door: &Door| matches!(door, Door::Http | Door::Socket) || input.starts_with('{');
+        for door in Door::ALL.into_iter().filter(takes) {
             let answer = self.host.call(door, operation, input);
             self.check(operation, told, recorded, &answer);
         }
@@ -50,6 +54,7 @@ fn what_stops_a_call_before_it_is_sent_says_no_more_than_that() {
     let connections = [
         plain("plain", "courier"),
         plain("asks", "courier").asks(),
+        plain("briefly", "courier").asks_briefly(),
         plain("moved", "courier"),
         plain("gone", "courier"),
         plain("charges", CHARGES),
@@ -71,6 +76,17 @@ fn what_stops_a_call_before_it_is_sent_says_no_more_than_that() {
     desk.host.operator(&["deny", &asked.id()], &[10]);
     let denied = desk.host.ask(Door::Http, &format!("GET /v1/invocations/{}", asked.id()), "");
     desk.check("denied", DENIED, recorded("USER_DENIED", "credential_selected"), &denied);
+
+    // Nobody answers, which is no denial.
+    let briefly = desk.host.call(Door::Mcp(Revision::New), "briefly.act", INPUT);
+    desk.check("asked briefly", PENDING, recorded("each", "credential_selected"), &briefly);
+    let over = loop {
+        let waited = desk.host.ask(Door::Http, &format!("POST /v1/invocations/{}/wait", briefly.id()), "{}");
+        if waited.body["code"] != "APPROVAL_PENDING" {
+            break waited;
+        }
+    };
+    desk.check("nobody answered", EXPIRED, recorded("APPROVAL_EXPIRED", "credential_selected"), &over);
 
     // The vault.
     let elsewhere =

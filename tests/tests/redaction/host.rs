@@ -1,9 +1,10 @@
 //! A host as people run it: the program, serving a home, with everything that it says kept; agents at its
 //! doors, and operators beside it.
 
+use proofport_tests::mcp::{Raw, Reply, Revision};
 use proofport_tests::program::program;
 use proofport_tests::rig::{PASSPHRASE, Rig};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -43,6 +44,14 @@ impl Answer {
         Self { status, body, bytes }
     }
 
+    /// What a tool's call came to: the frames to the byte, and the envelope in the last one.
+    fn of_tool(bytes: Vec<u8>) -> Self {
+        let reply = Reply::parse(&bytes).unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&bytes)));
+        let result = reply.messages.last().and_then(|last| last.get("result"));
+        let body = result.and_then(|result| result.get("structuredContent")).cloned().unwrap_or_default();
+        Self { status: reply.status, body, bytes }
+    }
+
     /// The invocation that it is about.
     #[track_caller]
     pub(crate) fn id(&self) -> String {
@@ -51,10 +60,18 @@ impl Answer {
 }
 
 /// Over what an agent asks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Door {
     Http,
     Socket,
+    /// The tool of the same name, with this revision of the protocol.
+    Mcp(Revision),
+}
+
+impl Door {
+    /// Every one that takes calls.
+    pub(crate) const ALL: [Self; 4] =
+        [Self::Http, Self::Socket, Self::Mcp(Revision::Old), Self::Mcp(Revision::New)];
 }
 
 /// A home in a folder, and what operators need.
@@ -140,14 +157,22 @@ impl Host {
 
     /// Sends these bytes and reads until the host closes.
     pub(crate) fn raw(&self, door: Door, request: &[u8]) -> Answer {
+        let bytes = self.bytes(door, request);
+        match door {
+            Door::Http | Door::Socket => Answer::of(bytes),
+            Door::Mcp(_) => Answer::of_tool(bytes),
+        }
+    }
+
+    fn bytes(&self, door: Door, request: &[u8]) -> Vec<u8> {
         fn exchange(mut stream: impl Read + Write, request: &[u8]) -> Vec<u8> {
             stream.write_all(request).unwrap();
             let mut answer = Vec::new();
             stream.read_to_end(&mut answer).unwrap();
             answer
         }
-        Answer::of(match door {
-            Door::Http => {
+        match door {
+            Door::Http | Door::Mcp(_) => {
                 let stream = TcpStream::connect(self.http).unwrap();
                 stream.set_read_timeout(Some(PATIENCE)).unwrap();
                 exchange(stream, request)
@@ -157,7 +182,7 @@ impl Host {
                 stream.set_read_timeout(Some(PATIENCE)).unwrap();
                 exchange(stream, request)
             }
-        })
+        }
     }
 
     /// A request of the agent's, with its token.
@@ -179,8 +204,21 @@ impl Host {
     pub(crate) fn call(&self, door: Door, operation: &str, input: &str) -> Answer {
         static CALLS: AtomicU32 = AtomicU32::new(0);
         let n = CALLS.fetch_add(1, Ordering::Relaxed);
+        if let Door::Mcp(revision) = door {
+            let mut arguments: Value = serde_json::from_str(input).unwrap();
+            arguments["call_key"] = json!(format!("call-{n}"));
+            let params = json!({ "name": operation.replacen('.', "__", 1), "arguments": arguments });
+            return self.frame(revision, "tools/call", params);
+        }
         let body = format!(r#"{{"operation":"{operation}","input":{input},"call_key":"call-{n}"}}"#);
         self.ask(door, "POST /v1/call", &body)
+    }
+
+    /// What a request of this method gets from the endpoint of MCP.
+    pub(crate) fn frame(&self, revision: Revision, method: &str, params: Value) -> Answer {
+        let client = Raw::new(self.http, revision).as_whom(&self.token);
+        let (_, message) = client.message(method, params);
+        self.raw(Door::Mcp(revision), &client.bytes(&message))
     }
 
     /// What anybody can read of its counters.

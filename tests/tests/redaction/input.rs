@@ -4,6 +4,7 @@
 use crate::host::{Answer, Door, Host};
 use crate::secret::{CARELESS, nowhere_below, nowhere_in};
 use crate::site::{BEARER, CHARGES, Connection, home};
+use proofport_tests::mcp::Revision;
 use proofport_tests::peer::{Peer, Script, Scripts};
 use serde_json::json;
 
@@ -54,9 +55,31 @@ fn what_an_agent_sends_is_repeated_nowhere() {
         ("plain.aim", aim("", &format!("//{CARELESS}@elsewhere.example/\r\nx: y")), "INVALID_TARGET"),
     ];
     for (operation, input, code) in inputs {
-        for door in [Door::Http, Door::Socket] {
+        // A tool's arguments are an object.
+        for door in Door::ALL.into_iter().filter(|door| input.is_object() || !matches!(door, Door::Mcp(_))) {
             let answer = host.call(door, operation, &input.to_string());
             check(&mut host, &format!("{operation} {input}"), &answer, code);
+        }
+    }
+
+    // As anything else of a frame.
+    for revision in Revision::BOTH {
+        for (method, params) in [
+            ("tools/call", json!({ "name": CARELESS, "arguments": {} })),
+            ("tools/call", json!({ "name": "plain__act", "arguments": [CARELESS] })),
+            ("tools/call", json!({ "name": "plain__act", "arguments": { "call_key": nested } })),
+            ("tools/call", json!({ "name": "wait", "arguments": { "request_id": CARELESS } })),
+            ("tools/call", json!({ "name": "fetch_result", "arguments": { CARELESS: 1 } })),
+            ("tools/call", json!({ CARELESS: CARELESS })),
+            ("tasks/get", json!({ "taskId": CARELESS })),
+            ("prompts/get", json!({ "name": CARELESS })),
+            ("resources/read", json!({ "uri": format!("https://{CARELESS}@elsewhere.example/") })),
+            ("logging/setLevel", json!({ "level": CARELESS })),
+            (CARELESS, json!({ CARELESS: nested })),
+        ] {
+            let answer = host.frame(revision, method, params.clone());
+            nowhere_in(CARELESS, &format!("{revision:?} {method} {params}"), &answer.bytes);
+            assert!(answer.body["ok"] != true, "{revision:?} {method} {params}: {}", answer.body);
         }
     }
 

@@ -15,6 +15,7 @@ mod doors;
 mod host;
 mod input;
 mod process;
+mod proxies;
 mod remote;
 mod secret;
 mod site;

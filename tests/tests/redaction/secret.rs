@@ -6,6 +6,9 @@ use std::path::Path;
 
 pub(crate) use proofport_tests::rig::CANARY;
 
+/// What a proxy is told before anything else.
+pub(crate) const PROXY_PASSWORD: &str = "pr0xy+/=P4ss%20w&rd-5d1e";
+
 /// What an agent puts into its own input, where it has no business to be repeated from.
 pub(crate) const CARELESS: &str = "Gl4ss&H0use%2F=sk_live_77aXc9+/ZzQ";
 

@@ -1,7 +1,7 @@
 //! Homes with a connection for each case.
 
 use crate::host::{Home, SERVED};
-use crate::secret::CANARY;
+use crate::secret::{CANARY, PROXY_PASSWORD};
 use proofport_core::contract::InjectionMode;
 use proofport_core::digest::Digest;
 use proofport_tests::guests::{guest, path};
@@ -50,6 +50,8 @@ pub(crate) struct Connection {
     pub(crate) more: String,
     /// The sections below it.
     pub(crate) sections: String,
+    /// The origin of the proxy before it.
+    pub(crate) proxy: Option<String>,
 }
 
 impl Connection {
@@ -63,7 +65,8 @@ impl Connection {
              [connections.{name}.limits]\nsetup_attempts = 1\nconnect_seconds = 1\ndeadline_seconds = 2\n\
              response_bytes = 65536\n"
         );
-        Self { name, guest, slot, origin, place, more: "addresses = [\"127.0.0.1\"]".to_owned(), sections }
+        let more = "addresses = [\"127.0.0.1\"]".to_owned();
+        Self { name, guest, slot, origin, place, more, sections, proxy: None }
     }
 
     /// The same, whose writes wait for somebody's word.
@@ -72,8 +75,27 @@ impl Connection {
         Self { sections, ..self }
     }
 
+    /// The same, whose writes wait for it as short as may be.
+    pub(crate) fn asks_briefly(self) -> Self {
+        let asks = self.asks();
+        Self {
+            sections: asks.sections.replace("writes = \"each\"", "writes = \"each\"\nseconds = 10"),
+            ..asks
+        }
+    }
+
+    /// The same, through a proxy at this origin that wants a password.
+    pub(crate) fn through(self, proxy: &str, resolve: &str) -> Self {
+        let name = &self.name;
+        let section = format!(
+            "[connections.{name}.proxy]\nurl = \"{proxy}\"\nresolve = \"{resolve}\"\nuser = \"mailer\"\n\
+             secret = \"p-{name}\"\n"
+        );
+        Self { sections: self.sections + &section, proxy: Some(proxy.to_owned()), ..self }
+    }
+
     fn toml(&self) -> String {
-        let Self { name, guest: module, slot, origin, place, more, sections } = self;
+        let Self { name, guest: module, slot, origin, place, more, sections, proxy: _ } = self;
         let digest = Digest::of_bytes(&guest(module));
         format!(
             "[connections.{name}]\nconnector = \"{digest}\"\norigins = [\"{origin}\"]\n{more}\n{sections}\
@@ -88,12 +110,21 @@ pub(crate) const CHARGES: &str = "proofport-example-charges";
 
 /// A home with these connections, each with the secret in a place of its own.
 pub(crate) fn home(connections: &[Connection]) -> Home {
-    let names: Vec<String> = connections.iter().map(|connection| format!("s-{}", connection.name)).collect();
-    let secrets: Vec<Stored<'_>> = names
+    let names: Vec<[String; 2]> = connections
         .iter()
-        .zip(connections)
-        .map(|(name, of)| Stored { name, value: CANARY, destination: &of.origin, mode: of.place.mode })
+        .map(|connection| ["s", "p"].map(|kind| format!("{kind}-{}", connection.name)))
         .collect();
+    let mut secrets: Vec<Stored<'_>> = Vec::new();
+    for ([name, of_proxy], of) in names.iter().zip(connections) {
+        secrets.push(Stored { name, value: CANARY, destination: &of.origin, mode: of.place.mode });
+        let proxy = of.proxy.as_deref();
+        secrets.extend(proxy.map(|destination| Stored {
+            name: of_proxy,
+            value: PROXY_PASSWORD,
+            destination,
+            mode: InjectionMode::HttpBasic,
+        }));
+    }
     let made = tokio::runtime::Runtime::new().unwrap().block_on(Rig::declared("courier", &secrets, ""));
     let home = Home::new(made);
     let mut others: Vec<&str> = connections.iter().map(|connection| connection.guest).collect();

@@ -12,9 +12,10 @@ use proofport_core::code::Code;
 use proofport_core::envelope::Envelope;
 use proofport_core::id::{OperationName, RequestId};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CancelTaskParams, GetTaskParams, GetTaskResult, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
-    SubscriptionFilter, ToolListChangedNotification, UpdateTaskParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult, ErrorCode,
+    GetTaskParams, GetTaskResult, Implementation, JsonObject, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ServerCapabilities, ServerConfig, SubscriptionFilter, ToolListChangedNotification,
+    UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
@@ -219,6 +220,15 @@ impl ServerHandler for Server {
             (None, Some(operation)) => self.operation(&request, &agent, operation, arguments, &context).await,
             (None, None) => return Err(ErrorData::invalid_params(words::NO_SUCH_TOOL, None)),
         })
+    }
+
+    /// The protocol's other methods would be here. What was asked for is not said back: it is anybody's text.
+    async fn on_custom_request(
+        &self,
+        _request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, words::NO_SUCH_METHOD, None))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
