@@ -417,6 +417,9 @@ pub(crate) struct Mcp {
     /// The agents' socket of the running host [default: agent.sock in the home]
     #[arg(long, value_name = "FILE")]
     pub(crate) socket: Option<PathBuf>,
+    /// A file with the agent's token, as `session token` prints it; without one the host looks at the process
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
 }
 
 /// `attest`.

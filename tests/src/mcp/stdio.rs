@@ -30,14 +30,22 @@ impl Stdio {
     /// When it can't be started.
     #[must_use]
     pub fn start(socket: &Path) -> Self {
+        Self::start_as(socket, None)
+    }
+
+    /// The same, with the token in this file.
+    ///
+    /// # Panics
+    /// When it can't be started.
+    #[must_use]
+    pub fn start_as(socket: &Path, token: Option<&Path>) -> Self {
         let program = block_in_place(program);
-        let mut child = Command::new(program)
-            .args(["mcp", "--socket"])
-            .arg(socket)
-            .stdin(Streams::piped())
-            .stdout(Streams::piped())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(program);
+        command.args(["mcp", "--socket"]).arg(socket);
+        if let Some(token) = token {
+            command.arg("--token-file").arg(token);
+        }
+        let mut child = command.stdin(Streams::piped()).stdout(Streams::piped()).spawn().unwrap();
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = mpsc::unbounded_channel();

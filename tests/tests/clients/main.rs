@@ -14,6 +14,7 @@ mod killed;
 mod official;
 mod sdk;
 mod story;
+mod tokens;
 
 use proofport_tests::peer::{Act, Peer, Script, Scripts};
 use proofport_tests::rig::{Wanted, make_home};

@@ -2,10 +2,11 @@
 //! something was written to it.
 
 use axum::body::Bytes;
-use http::{Method, Request, Response, header};
+use http::{HeaderValue, Method, Request, Response, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
+use proofport_core::secret::Secret;
 use std::path::{Path, PathBuf};
 use tokio::net::UnixStream;
 
@@ -13,10 +14,22 @@ use tokio::net::UnixStream;
 const ENDPOINT: &str = "/mcp";
 
 /// How to reach the host.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Host {
     socket: PathBuf,
+    /// Says who asks; none where the process does.
+    authorization: Option<HeaderValue>,
 }
+
+/// What a token shown to the host is made of.
+const MOST_OF_A_TOKEN: usize = 1024;
+
+/// What was given as an agent's token is none.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "it is no token: one line of letters, digits, `-` and `_` is wanted, as `proofport session token` prints it"
+)]
+pub struct NoToken;
 
 /// There is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +56,9 @@ impl Drop for Connection {
 }
 
 impl Host {
-    pub(super) fn at(socket: &Path) -> Self {
-        Self { socket: socket.to_owned() }
+    pub(super) fn at(socket: &Path, token: Option<&Secret>) -> Result<Self, NoToken> {
+        let authorization = token.map(authorization).transpose()?;
+        Ok(Self { socket: socket.to_owned(), authorization })
     }
 
     /// Hands a message to the host.
@@ -78,6 +92,9 @@ impl Host {
         for (name, value) in headers {
             request = request.header(*name, value);
         }
+        if let Some(authorization) = &self.authorization {
+            request = request.header(header::AUTHORIZATION, authorization);
+        }
         // What is no header's value was never handed over.
         let request = request.body(Full::new(Bytes::from(body))).map_err(|_| NoAnswer::Unreached)?;
         let stream = UnixStream::connect(&self.socket).await.map_err(|_| NoAnswer::Unreached)?;
@@ -87,6 +104,17 @@ impl Host {
         let response = sender.send_request(request).await.map_err(|_| NoAnswer::Lost)?;
         Ok(Answer { response, _connection: connection })
     }
+}
+
+fn authorization(token: &Secret) -> Result<HeaderValue, NoToken> {
+    let token = token.expose();
+    let is_of_one = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if token.is_empty() || token.len() > MOST_OF_A_TOKEN || !token.iter().all(is_of_one) {
+        return Err(NoToken);
+    }
+    let mut value = HeaderValue::from_bytes(&[b"Bearer ", token].concat()).map_err(|_| NoToken)?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 impl Answer {

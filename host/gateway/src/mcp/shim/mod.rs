@@ -17,8 +17,10 @@ mod reply;
 
 use exchange::Going;
 use host::Host;
+pub use host::NoToken;
 use lines::{Line, Lines};
 use message::{Message, Unfit};
+use proofport_core::secret::Secret;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io;
@@ -47,19 +49,33 @@ struct Shim {
     going: Arc<Mutex<HashMap<String, Going>>>,
 }
 
-/// Carries a client's messages to the host behind `socket` until the client has no more to say and has all
-/// its answers, or does not listen any more.
+/// Where the host is, and how it is told who asks.
+#[derive(Clone)]
+pub struct Route(Host);
+
+impl Route {
+    /// By this socket. The host looks at the process, unless a token is shown to it.
+    ///
+    /// # Errors
+    /// When the token is none.
+    pub fn new(socket: &Path, token: Option<&Secret>) -> Result<Self, NoToken> {
+        Host::at(socket, token).map(Self)
+    }
+}
+
+/// Carries a client's messages to the host until the client has no more to say and has all its answers, or does
+/// not listen any more.
 ///
 /// # Errors
 /// When the client can't be read from or written to.
 pub async fn run(
-    socket: &Path,
+    Route(host): Route,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> io::Result<()> {
     let (out, answers) = mpsc::channel(WAITING);
     let writer = tokio::spawn(write(output, answers));
-    let shim = Shim { host: Host::at(socket), out, agreed: Arc::default(), going: Arc::default() };
+    let shim = Shim { host, out, agreed: Arc::default(), going: Arc::default() };
     let (mut requests, mut streams) = (JoinSet::new(), JoinSet::new());
     let mut lines = Lines::new(input, MOST_BYTES);
     let mut count = 0_u64;
