@@ -201,7 +201,15 @@ pub struct Decided {
 pub struct Book {
     sessions: HashMap<SessionId, Decided>,
     tokens: HashMap<Digest, SessionId>,
-    processes: HashMap<ProcessKey, SessionId>,
+    /// By the run of a process, under each executable that it ran.
+    processes: HashMap<Run, HashMap<Digest, SessionId>>,
+}
+
+/// One run of a process, whatever it executes: the boot, the user, the number and the start.
+type Run = (Digest, u32, u32, u64);
+
+const fn run(key: &ProcessKey) -> Run {
+    (key.boot, key.uid, key.pid, key.started)
 }
 
 impl Book {
@@ -212,7 +220,10 @@ impl Book {
             HostEvent::SessionDecided { allowed, session: Some(facts) } => {
                 let ended = self.sessions.get(&facts.id).is_some_and(|known| !known.allowed);
                 match &facts.who {
-                    Who::Process(process) => self.processes.insert(process.key, facts.id),
+                    Who::Process(process) => {
+                        let of_run = self.processes.entry(run(&process.key)).or_default();
+                        of_run.insert(process.key.executable, facts.id)
+                    }
                     Who::Token(token) => self.tokens.insert(token.token, facts.id),
                 };
                 let decided = Decided { facts: (**facts).clone(), allowed: *allowed && !ended, at };
@@ -244,16 +255,14 @@ impl Book {
     /// The session of this run of this executable.
     #[must_use]
     pub fn of_process(&self, key: &ProcessKey) -> Option<&Decided> {
-        self.sessions.get(self.processes.get(key)?)
+        self.sessions.get(self.processes.get(&run(key))?.get(&key.executable)?)
     }
 
     /// The sessions of the same run of the same process that it has under other executables.
     pub fn of_same_process(&self, key: &ProcessKey) -> impl Iterator<Item = &Decided> {
-        let same = move |other: &ProcessKey| other.is_of_same_process(key) && other != key;
-        self.processes
-            .iter()
-            .filter(move |(other, _)| same(other))
-            .filter_map(|(_, id)| self.sessions.get(id))
+        let of_run = self.processes.get(&run(key)).into_iter().flatten();
+        let others = of_run.filter(move |(executable, _)| **executable != key.executable);
+        others.filter_map(|(_, id)| self.sessions.get(id))
     }
 
     /// The allowed session that an agent of this name has by a token.
@@ -265,6 +274,12 @@ impl Book {
         })
     }
 
+    /// How many sessions were decided and not forgotten.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.sessions.len()
+    }
+
     /// Every decided session, in no order.
     pub fn sessions(&self) -> impl Iterator<Item = &Decided> {
         self.sessions.values()
@@ -274,12 +289,15 @@ impl Book {
     /// call again.
     pub fn forget(&mut self, gone: impl Fn(&ProcessKey) -> bool) {
         let Self { sessions, tokens: _, processes } = self;
-        processes.retain(|key, id| {
-            let keep = !gone(key);
-            if !keep {
-                sessions.remove(id);
-            }
-            keep
+        processes.retain(|&(boot, uid, pid, started), of_run| {
+            of_run.retain(|executable, id| {
+                let keep = !gone(&ProcessKey { boot, uid, pid, started, executable: *executable });
+                if !keep {
+                    sessions.remove(id);
+                }
+                keep
+            });
+            !of_run.is_empty()
         });
     }
 }

@@ -49,7 +49,12 @@ pub struct Sessions {
 struct State {
     book: Book,
     waiting: BTreeMap<SessionId, Waiting>,
+    /// How many sessions were left when it was last looked which processes are gone.
+    swept: usize,
 }
+
+/// How many sessions there may be at least before it is looked which processes are gone.
+const FEW: usize = 256;
 
 /// A process that waits for a word.
 #[derive(Clone)]
@@ -98,7 +103,7 @@ impl Sessions {
             }
         }
         book.forget(|key| is_gone(key, boot));
-        let state = Mutex::new(State { book, waiting: BTreeMap::new() });
+        let state = Mutex::new(State { swept: book.count(), book, waiting: BTreeMap::new() });
         let (deciding, changes) = (tokio::sync::Mutex::new(()), watch::Sender::new(0));
         Ok(Self { broker, executables, policy, boot, state, deciding, changes })
     }
@@ -154,6 +159,10 @@ impl Sessions {
         // The parent's file is looked at while nobody else has to wait for it, however large or slow it is.
         let facts = self.facts(key, executable);
         let mut state = self.lock();
+        // So that what short-lived processes leave is no more than there is of others.
+        if state.book.count() >= FEW.max(2 * state.swept) {
+            self.sweep(&mut state);
+        }
         match known(&state) {
             Some(Ok(admission)) => admission,
             None if permitted => self.admit_by_policy(&mut state, facts),
@@ -352,6 +361,7 @@ impl Sessions {
     fn sweep(&self, state: &mut State) {
         state.waiting.retain(|_, waiting| !is_gone(&waiting.facts.key, self.boot));
         state.book.forget(|key| is_gone(key, self.boot));
+        state.swept = state.book.count();
     }
 
     fn changed(&self) {
