@@ -74,36 +74,52 @@ pub enum RemoveError {
 }
 
 impl Journal {
-    /// Takes those segments out of the journal that are over and that an exported file holds. The segment that is
-    /// being written stays.
+    /// Takes those segments out of the journal that are over and that an exported file holds, one after another,
+    /// so that calls go on in between. The segment that is being written stays.
     ///
     /// # Errors
-    /// See [`RemoveError`]; then nothing was removed.
+    /// See [`RemoveError`]. When the journal ends meanwhile, what was taken out by then is, and the log says so.
     pub async fn remove_exported_audit(&self, held: Held) -> Result<Removed, RemoveError> {
-        let (removed, hash) = self.reading(|transaction| {
+        self.holds(&held)?;
+        let mut removed: Option<Removed> = None;
+        while let Some((segment, hash)) = self.oldest_that_is_over(held.head.block)? {
+            self.shared.remove_audit(Removal { through: segment.last, hash }).await?;
+            let first = removed.map_or(segment.first, |removed| removed.first);
+            removed = Some(Removed { first, last: segment.last });
+        }
+        removed.ok_or(RemoveError::NothingToRemove)
+    }
+
+    /// Whether what the file holds is what the journal holds, from its first block on.
+    fn holds(&self, held: &Held) -> Result<(), RemoveError> {
+        let same = self.reading(|transaction| {
             let state = state(transaction, &self.shared.authenticator)?;
-            let blocks = transaction.open_table(AUDIT)?;
-            let same = blocks.get(held.head.block)?.is_some_and(|block| {
-                // The hash of a block vouches for every one before it.
-                form::hash(block.value()) == held.head.hash
-            });
-            if !same || held.first > state.first {
-                return Ok(Err(RemoveError::OtherLog));
-            }
-            let mut boundary = None;
-            for entry in blocks.range(state.first + 1..=held.head.block + 1)? {
+            let block = transaction.open_table(AUDIT)?.get(held.head.block)?;
+            // The hash of a block vouches for every one before it.
+            let same = block.is_some_and(|block| form::hash(block.value()) == held.head.hash);
+            Ok(same && held.first <= state.first)
+        })?;
+        if same { Ok(()) } else { Err(RemoveError::OtherLog) }
+    }
+
+    /// The oldest segment in the journal, and the hash of its last block; none where it isn't over, or goes on
+    /// beyond this block.
+    fn oldest_that_is_over(&self, until: u64) -> Result<Option<(Removed, Hash)>, JournalError> {
+        self.reading(|transaction| {
+            let first = state(transaction, &self.shared.authenticator)?.first;
+            // What the range is of must not end before it begins.
+            let after = (first + 1)..=until.saturating_add(1).max(first + 1);
+            for entry in transaction.open_table(AUDIT)?.range(after)? {
                 let (number, block) = entry?;
                 let begins = form::parts(block.value()).and_then(|(header, ..)| match header.body {
                     Body::Segment { .. } => Some(header.previous),
                     Body::Events(_) | Body::Checkpoint | Body::Key { .. } | Body::Removed { .. } => None,
                 });
-                if let Some(hash) = begins {
-                    boundary = Some((Removed { first: state.first, last: number.value() - 1 }, hash));
+                if let Some(hash) = begins.filter(|_| number.value() <= until.saturating_add(1)) {
+                    return Ok(Some((Removed { first, last: number.value() - 1 }, hash)));
                 }
             }
-            Ok(boundary.ok_or(RemoveError::NothingToRemove))
-        })??;
-        self.shared.remove_audit(Removal { through: removed.last, hash }).await?;
-        Ok(removed)
+            Ok(None)
+        })
     }
 }

@@ -5,6 +5,7 @@ use crate::operator_side::failure::Failure;
 use crate::operator_side::wire::Base64;
 use proofport_journal::{Expected, Export, Head, Held, PublicKey, Removed, Report, Then};
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
 
 /// Verifies the log that the journal holds.
 #[derive(Serialize, Deserialize)]
@@ -83,7 +84,10 @@ impl Ask for ExportAudit {
     type Answer = AuditPart;
 
     async fn carry_out(self, desk: &Desk) -> Result<AuditPart, Failure> {
-        let part = desk.host().broker().journal().export_audit_part(self.from);
+        let journal = desk.host().broker().journal().clone();
+        // Mebibytes, perhaps of a slow disk.
+        let part = tokio::task::spawn_blocking(move || journal.export_audit_part(self.from)).await;
+        let part = part.map_err(|error| Failure::internal(&error))?;
         let part = part.map_err(|error| Failure::refused(&error))?;
         Ok(AuditPart { bytes: Base64(part.bytes), then: part.then })
     }
@@ -94,7 +98,12 @@ impl Ask for RemoveAudit {
     type Answer = Removed;
 
     async fn carry_out(self, desk: &Desk) -> Result<Removed, Failure> {
-        let removed = desk.host().broker().journal().remove_exported_audit(self.held).await;
+        let journal = desk.host().broker().journal().clone();
+        let here = Handle::current();
+        // It reads every block that it takes out.
+        let removing = move || here.block_on(journal.remove_exported_audit(self.held));
+        let removed =
+            tokio::task::spawn_blocking(removing).await.map_err(|error| Failure::internal(&error))?;
         removed.map_err(|error| Failure::refused(&error))
     }
 }

@@ -53,8 +53,10 @@ fn exported_segments_can_be_taken_out_and_the_chain_goes_on() {
     take(&journal, 1, vec![ended()]);
     let older = exported(&journal);
     // Segments at blocks 1, 4, 7; the last one is being written.
+    let before = journal.stats().commits;
     let removed = remove(&journal, &older).unwrap();
     assert_eq!(removed, Removed { first: 1, last: 6 });
+    assert_eq!(journal.stats().commits - before, 2, "one for each, so that calls go on in between");
     journal.verify().unwrap();
     take(&journal, 3, vec![said("y")]);
     let newer = exported(&journal);
