@@ -183,3 +183,14 @@ async fn who_sends_too_slowly_is_left() {
     assert_eq!(peer.accepted(), 0);
     served.stop().await;
 }
+
+/// A way in that nobody uses keeps no place from the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_connection_at_a_time_serves_both_ways_in() {
+    let (_peer, served) = served(ServeConfig { connections: 1, ..settings() }).await;
+    let text = request("GET", "/healthz", &["host: localhost"], "");
+    for place in [served.http(), served.unix(), served.http(), served.unix()] {
+        assert_eq!(place.exchange(text.as_bytes()).await.status, 200);
+    }
+    served.stop().await;
+}

@@ -48,8 +48,9 @@ impl Reception {
         let stopping = self.doors.stopping.clone();
         let accepting = async {
             loop {
-                let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else { return };
                 let Some((stream, _)) = taken(listener.accept().await).await else { continue };
+                // Only then, so that neither way in keeps a place for somebody who never comes.
+                let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else { return };
                 let peer = Peer::of(&stream).inspect_err(|error| {
                     tracing::debug!(%error, "the process behind a connection is not known");
                 });
@@ -72,8 +73,9 @@ impl Reception {
         let stopping = self.doors.stopping.clone();
         let accepting = async {
             loop {
-                let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else { return };
                 let Some((stream, _)) = taken(listener.accept().await).await else { continue };
+                // Only then, so that neither way in keeps a place for somebody who never comes.
+                let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else { return };
                 // Answers are written in one piece, which should not wait for another.
                 let _ = stream.set_nodelay(true);
                 let serving = self.clone().serve(stream, Line::Http);
