@@ -91,11 +91,15 @@ fn is_welcome(headers: &HeaderMap, options: &Options) -> bool {
     let (Some(host), None) = (named.next(), named.next()) else { return false };
     let host = host.to_str().ok().and_then(|host| Url::parse(&format!("http://{host}/")).ok());
     let is_ours = host.as_ref().and_then(Url::host_str).is_some_and(|host| {
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        options.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(bare))
+        options.hosts.iter().any(|allowed| bare(allowed).eq_ignore_ascii_case(bare(host)))
     });
     let is_listed = |origin: &HeaderValue| options.origins.iter().any(|listed| origin == listed.as_str());
     is_ours && headers.get_all(header::ORIGIN).iter().all(is_listed)
+}
+
+/// An address of IPv6 without the brackets that it has where a port may follow.
+fn bare(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 /// Whether this opens the older revision's stream of notifications.
@@ -170,5 +174,17 @@ mod tests {
         check(None, None, false);
         check(Some("localhost"), Some("http://localhost:3000"), false);
         check(Some("localhost"), Some("null"), false);
+    }
+
+    /// As `proofport.toml` lists it, and as requests spell it.
+    #[test]
+    fn an_address_with_brackets_is_the_same_without() {
+        for listed in ["[fd00::1]", "fd00::1"] {
+            let options = Options { hosts: vec![listed.to_owned()], ..Options::default() };
+            for (host, expected) in [("[fd00::1]", true), ("[FD00::1]:7433", true), ("[fd00::2]", false)] {
+                let headers = HeaderMap::from_iter([(header::HOST, host.parse().unwrap())]);
+                assert_eq!(is_welcome(&headers, &options), expected, "{listed} {host}");
+            }
+        }
     }
 }
