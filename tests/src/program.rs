@@ -6,15 +6,17 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the program is, beside this test's own binaries. Cargo builds it for its own package's tests only,
+/// Where the program is, beside this one's own binaries. Cargo builds it for its own package's tests only,
 /// so it is asked to here; it is there already where all tests run.
 ///
 /// # Panics
 /// When it can't be built.
 #[must_use]
 pub fn program() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let folder = test.parent().and_then(Path::parent).unwrap();
+    let this = std::env::current_exe().unwrap();
+    // A test lies one folder deeper than a program that runs for long.
+    let folder = this.parent().unwrap();
+    let folder = if folder.ends_with("deps") { folder.parent().unwrap() } else { folder };
     let profile = folder.file_name().and_then(|name| name.to_str()).unwrap();
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     build.args(["build", "--quiet", "--workspace", "--bin", "proofport", "--manifest-path"]);
