@@ -196,7 +196,7 @@ impl End {
                 }
                 sealed |= !batch.bodies.is_empty();
                 for (key, invocation) in &batch.intents {
-                    intents.insert(&tables::intent_key(key, invocation), ())?;
+                    intents.insert(&tables::intent_key(authenticator, key, invocation), ())?;
                 }
                 match (&batch.invocation, batch.open) {
                     (Some(id), Some(true)) => drop(open.insert(id.as_bytes(), ())?),

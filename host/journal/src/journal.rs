@@ -98,6 +98,8 @@ pub(crate) struct Shared {
     gauges: Arc<Gauges>,
     orders: Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// Held by who takes blocks out of the audit log.
+    pub(crate) removing: tokio::sync::Mutex<()>,
     /// None on bare storage.
     pub(crate) beside: Option<Beside>,
     /// Released after the database is closed.
@@ -264,6 +266,7 @@ impl Journal {
             gauges,
             orders,
             thread,
+            removing: tokio::sync::Mutex::new(()),
             beside,
             lock,
         };

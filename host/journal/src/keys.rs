@@ -45,8 +45,10 @@ impl Authenticator {
         block[..key.len()].copy_from_slice(key);
         let mac = Hmac::<Sha256>::new(&block);
         block.as_mut_slice().zeroize();
-        let of_cipher = Zeroizing::new(code(&mac, &[b"proofport.journal cipher of events"]));
-        Self { mac, cipher: XChaCha20Poly1305::new(&Key::from(*of_cipher)) }
+        let mut of_cipher = Key::from(code(&mac, &[b"proofport.journal cipher of events"]));
+        let cipher = XChaCha20Poly1305::new(&of_cipher);
+        of_cipher.zeroize();
+        Self { mac, cipher }
     }
 
     /// The code of these parts. Callers see to it that every part but the last has a fixed length.
@@ -68,7 +70,8 @@ impl Authenticator {
     }
 
     /// Proves which key this is without showing it, and, from the version on that has an audit log, of which
-    /// version the journal is: whoever has no key can't have an upgrade begin the log anew.
+    /// version the journal is: whoever has no key can't have an upgrade begin the log anew. (The older versions
+    /// share one code, which a copy from then shows; records that none of them wrote are refused, then.)
     pub(crate) fn key_check(&self, version: u64) -> Code {
         if version < WITH_AUDIT {
             return self.code(&[b"proofport.journal/1 key"]);

@@ -7,7 +7,8 @@
 //! - Each record is authenticated over its bytes and its predecessor's code under a key of the vault;
 //!   reading a changed one is [`JournalError::Tampered`], and [`Journal::verify`] sees a removed or
 //!   moved one. What no file can prove is that it is its own newest version.
-//! - What a record says is encrypted under that key, too: its id, times and number are all that the file shows.
+//! - What a record says is encrypted under that key, too. The file shows ids, times and sizes, which invocations
+//!   are open or unsettled, and kinds of events in the audit log; of records from before the fifth version, all.
 //! - Bodies are encrypted under a key of the process, which is wrapped once to the vault's recipient:
 //!   a locked host can store and not read.
 //! - A result too large for a record is a content: numbered chunks in files beside the journal, sealed

@@ -97,8 +97,8 @@ impl Journal {
     /// # Errors
     /// When reading fails.
     pub fn intents(&self, key: &Digest) -> Result<Vec<RequestId>, JournalError> {
-        let first = tables::intent_key(key, &RequestId::from_random([0; 16]));
-        let last = tables::intent_key(key, &RequestId::from_random([0xFF; 16]));
+        let of = |id| tables::intent_key(&self.shared.authenticator, key, &RequestId::from_random(id));
+        let (first, last) = (of([0; 16]), of([0xFF; 16]));
         self.reading(|transaction| {
             let intents = transaction.open_table(INTENTS)?;
             let mut found = Vec::new();

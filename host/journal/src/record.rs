@@ -151,6 +151,11 @@ impl<'a> Record<'a> {
         Some(Self { place, predecessor: *predecessor, code: expected, authenticator, payload })
     }
 
+    /// Whether what it says is encrypted.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.payload.first() == Some(&ENCRYPTED)
+    }
+
     /// What it says.
     pub(crate) fn payload(&self) -> Result<Payload, JournalError> {
         serde_json::from_slice(&self.json()?)

@@ -23,8 +23,8 @@ pub(crate) const HEADS: TableDefinition<'static, &'static [u8], u64> = TableDefi
 pub(crate) const BODIES: TableDefinition<'static, (u64, u16), &'static [u8]> = TableDefinition::new("bodies");
 /// Epoch → the key of its bodies, wrapped to the recipient.
 pub(crate) const EPOCHS: TableDefinition<'static, u64, &'static [u8]> = TableDefinition::new("epochs");
-/// Key of an intent, then an invocation that carries it out. There may be several: one that was refused
-/// must not hide one that was not.
+/// Code of an intent's key, then an invocation that carries it out. There may be several: one that was refused
+/// must not hide one that was not. An intent's key is a digest that whoever guesses the call can make.
 pub(crate) const INTENTS: TableDefinition<'static, &'static [u8; 48], ()> = TableDefinition::new("intents");
 /// Invocations whose fate is open.
 pub(crate) const OPEN: TableDefinition<'static, &'static [u8; 16], ()> = TableDefinition::new("open");
@@ -41,8 +41,11 @@ pub(crate) const AUDIT: TableDefinition<'static, u64, &'static [u8]> = TableDefi
 const ABOUT: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("about");
 
 const FORMAT_KEY: &str = "proofport.journal";
-/// What is written: from the fifth version on, what a record says is encrypted. Older records stay as they are.
+/// What is written.
 pub(crate) const FORMAT: u64 = 5;
+/// The version from which on what a record says is encrypted, and [`INTENTS`] has codes. Older records stay as
+/// they are.
+pub(crate) const WITH_ENCRYPTION: u64 = 5;
 /// The version from which on there is [`AUDIT`].
 pub(crate) const WITH_AUDIT: u64 = 4;
 /// The version from which on there is [`FAILURES`].
@@ -61,9 +64,9 @@ pub(crate) fn head_key(invocation: Option<&RequestId>) -> &[u8] {
 }
 
 /// The key in [`INTENTS`].
-pub(crate) fn intent_key(intent: &Digest, invocation: &RequestId) -> [u8; 48] {
+pub(crate) fn intent_key(authenticator: &Authenticator, intent: &Digest, invocation: &RequestId) -> [u8; 48] {
     let mut key = [0; 48];
-    key[..32].copy_from_slice(intent.as_bytes());
+    key[..32].copy_from_slice(&authenticator.code(&[b"proofport.journal intent", intent.as_bytes()]));
     key[32..].copy_from_slice(invocation.as_bytes());
     key
 }

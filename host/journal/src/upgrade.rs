@@ -5,16 +5,18 @@ use crate::error::JournalError;
 use crate::keys::{Authenticator, Code};
 use crate::record::{BEFORE_ALL, Record};
 use crate::tables::{
-    self, AUDIT, FAILURES, FORMAT, RECORDS, UNSETTLED, WITH_AUDIT, WITH_FAILURES, WITH_UNSETTLED,
+    self, AUDIT, FAILURES, FORMAT, INTENTS, RECORDS, UNSETTLED, WITH_AUDIT, WITH_ENCRYPTION, WITH_FAILURES,
+    WITH_UNSETTLED,
 };
+use proofport_core::digest::Digest;
 use proofport_core::id::RequestId;
 use proofport_core::unknown::leaves_unsettled;
 use redb::{Database, ReadableDatabase as _, ReadableTable as _};
 use std::collections::BTreeSet;
 
 /// Makes a journal of an older version one of the newest, in one transaction. No record is changed. The
-/// index of what is unsettled is made out of them, which reads every record, once in the journal's life;
-/// of failures nothing was recorded then, so that every budget is whole. An audit log that there was not begins
+/// indexes of intents and of what is unsettled are made out of them, which reads every record, once in the
+/// journal's life; of failures nothing was recorded then, so that every budget is whole. An audit log that there was not begins
 /// with the next commit, and its first block says how many events are older.
 pub(crate) fn to_newest(
     database: &Database,
@@ -24,45 +26,51 @@ pub(crate) fn to_newest(
     if version == FORMAT {
         return Ok(());
     }
-    tracing::info!(version, "the journal is of an older version; making the indexes that it lacks");
-    let found = (version < WITH_UNSETTLED).then(|| unsettled(database, authenticator)).transpose()?;
-    let begins =
-        || Ok::<_, JournalError>(State::NOTHING.encode(authenticator, &last_code(database, authenticator)?));
-    let audit = (version < WITH_AUDIT).then(begins).transpose()?;
-    write(database, version, authenticator, found.as_ref(), audit.as_deref())
-        .map_err(|error| JournalError::Storage(Box::new(error)))
+    tracing::info!(version, "the journal is of an older version; bringing it to the newest");
+    let found = Found::in_records(database, version, authenticator)?;
+    write(database, version, authenticator, &found).map_err(|error| JournalError::Storage(Box::new(error)))
 }
 
-fn unsettled(
-    database: &Database,
-    authenticator: &Authenticator,
-) -> Result<BTreeSet<RequestId>, JournalError> {
-    let mut found = BTreeSet::new();
-    for entry in database.begin_read()?.open_table(RECORDS)?.iter()? {
-        let (seq, bytes) = entry?;
-        let record = Record::verified(authenticator, seq.value(), bytes.value())?;
-        match (record.place.invocation, leaves_unsettled(&record.payload()?.events)) {
-            (Some(id), Some(true)) => drop(found.insert(id)),
-            (Some(id), Some(false)) => drop(found.remove(&id)),
-            (Some(_), None) | (None, _) => {}
+/// What the records say that indexes are made of.
+struct Found {
+    unsettled: BTreeSet<RequestId>,
+    intents: Vec<(Digest, RequestId)>,
+    /// The code of the last record.
+    last: Code,
+}
+
+impl Found {
+    fn in_records(
+        database: &Database,
+        version: u64,
+        authenticator: &Authenticator,
+    ) -> Result<Self, JournalError> {
+        let mut found = Self { unsettled: BTreeSet::new(), intents: Vec::new(), last: BEFORE_ALL };
+        for entry in database.begin_read()?.open_table(RECORDS)?.iter()? {
+            let (seq, bytes) = entry?;
+            let record = Record::verified(authenticator, seq.value(), bytes.value())?;
+            if record.is_encrypted() && version < WITH_ENCRYPTION {
+                // No older version wrote this: somebody put back the word of one, to have the log begun anew.
+                return Err(JournalError::Tampered { seq: seq.value() });
+            }
+            let payload = record.payload()?;
+            match (record.place.invocation, leaves_unsettled(&payload.events)) {
+                (Some(id), Some(true)) => drop(found.unsettled.insert(id)),
+                (Some(id), Some(false)) => drop(found.unsettled.remove(&id)),
+                (Some(_), None) | (None, _) => {}
+            }
+            found.intents.extend(payload.intents);
+            found.last = record.code;
         }
+        Ok(found)
     }
-    Ok(found)
-}
-
-/// The code of the last record.
-fn last_code(database: &Database, authenticator: &Authenticator) -> Result<Code, JournalError> {
-    let records = database.begin_read()?.open_table(RECORDS)?;
-    let Some((seq, bytes)) = records.last()? else { return Ok(BEFORE_ALL) };
-    Ok(Record::verified(authenticator, seq.value(), bytes.value())?.code)
 }
 
 fn write(
     database: &Database,
     version: u64,
     authenticator: &Authenticator,
-    found: Option<&BTreeSet<RequestId>>,
-    audit: Option<&[u8]>,
+    found: &Found,
 ) -> Result<(), redb::Error> {
     let transaction = tables::begin(database)?;
     // Nothing that stands there already is believed.
@@ -70,16 +78,23 @@ fn write(
         transaction.delete_table(FAILURES)?;
         transaction.open_table(FAILURES)?;
     }
-    if let Some(audit) = audit {
+    if version < WITH_AUDIT {
         transaction.delete_table(AUDIT)?;
         transaction.open_table(AUDIT)?;
-        tables::write_audit_head(&transaction, audit)?;
+        tables::write_audit_head(&transaction, &State::NOTHING.encode(authenticator, &found.last))?;
     }
-    if let Some(found) = found {
+    if version < WITH_UNSETTLED {
         transaction.delete_table(UNSETTLED)?;
         let mut unsettled = transaction.open_table(UNSETTLED)?;
-        for id in found {
+        for id in &found.unsettled {
             unsettled.insert(id.as_bytes(), ())?;
+        }
+    }
+    if version < WITH_ENCRYPTION {
+        transaction.delete_table(INTENTS)?;
+        let mut intents = transaction.open_table(INTENTS)?;
+        for (intent, id) in &found.intents {
+            intents.insert(&tables::intent_key(authenticator, intent, id), ())?;
         }
     }
     tables::write_format(&transaction, authenticator)?;

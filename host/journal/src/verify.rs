@@ -82,7 +82,10 @@ pub(crate) fn transaction(
     // What the host did with its dispatches is no damage.
     let whole = audit.findings.iter().all(|finding| finding.what.is_about_dispatches());
     let lists = listed == Some(expected.listing.clone().finalize().into());
-    if !(whole && lists) || bodies.len()? != expected.bodies || !expected.indexes_agree(transaction)? {
+    if !(whole && lists)
+        || bodies.len()? != expected.bodies
+        || !expected.indexes_agree(transaction, authenticator)?
+    {
         return Err(JournalError::Tampered { seq: verified.last_seq });
     }
     Ok(verified)
@@ -134,7 +137,11 @@ impl Expected {
         }
     }
 
-    fn indexes_agree(&self, transaction: &ReadTransaction) -> Result<bool, JournalError> {
+    fn indexes_agree(
+        &self,
+        transaction: &ReadTransaction,
+        authenticator: &Authenticator,
+    ) -> Result<bool, JournalError> {
         let heads = transaction.open_table(HEADS)?;
         let mut agree = heads.len()? == self.heads.len() as u64;
         for (of, seq) in &self.heads {
@@ -143,7 +150,7 @@ impl Expected {
         let intents = transaction.open_table(INTENTS)?;
         agree &= intents.len()? == self.intents.len() as u64;
         for (key, id) in &self.intents {
-            agree &= intents.get(&tables::intent_key(key, id))?.is_some();
+            agree &= intents.get(&tables::intent_key(authenticator, key, id))?.is_some();
         }
         let failures = transaction.open_table(FAILURES)?;
         agree &= failures.len()? == self.failures.len() as u64;

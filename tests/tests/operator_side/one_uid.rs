@@ -216,7 +216,7 @@ async fn an_agent_under_the_operators_uid_gets_nothing_of_the_operators() {
     for name in ["journal.redb", "vault.json"] {
         assert!(files.contains_key(name), "{files:?}");
     }
-    // What was sent, what came back and where it went: of a record nothing is in the clear.
+    // What was sent, what came back and where it went: of that nothing is in the clear.
     for (name, words) in files.iter().filter(|(name, _)| *name != "proofport.toml") {
         let of_a_record =
             [JOB, NOTE, &destination].iter().any(|word| words.as_array().unwrap().contains(&json!(word)));

@@ -53,7 +53,7 @@ pub struct Removed {
     pub last: u64,
 }
 
-/// Nothing was taken out.
+/// Nothing was taken out, or not everything: whole segments, and the log says which.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoveError {
     /// The file can't be read as an export.
@@ -80,6 +80,8 @@ impl Journal {
     /// # Errors
     /// See [`RemoveError`]. When the journal ends meanwhile, what was taken out by then is, and the log says so.
     pub async fn remove_exported_audit(&self, held: Held) -> Result<Removed, RemoveError> {
+        // Two at a time would both say that they took out the same.
+        let _alone = self.shared.removing.lock().await;
         self.holds(&held)?;
         let mut removed: Option<Removed> = None;
         while let Some((segment, hash)) = self.oldest_that_is_over(held.head.block)? {

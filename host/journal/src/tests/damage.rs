@@ -219,14 +219,14 @@ fn altered_indexes_are_seen_by_a_whole_verification() {
         transaction
             .open_table(INTENTS)
             .unwrap()
-            .remove(&tables::intent_key(&digest("first"), &id(1)))
+            .remove(&tables::intent_key(&Authenticator::new(&[7; 32]), &digest("first"), &id(1)))
             .unwrap();
     });
     check(&|transaction| {
         transaction
             .open_table(INTENTS)
             .unwrap()
-            .insert(&tables::intent_key(&digest("first"), &id(2)), ())
+            .insert(&tables::intent_key(&Authenticator::new(&[7; 32]), &digest("first"), &id(2)), ())
             .unwrap();
     });
     check(&|transaction| {

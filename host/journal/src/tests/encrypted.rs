@@ -1,21 +1,17 @@
 //! What records say is in the file for nobody without the key, and journals from before go on.
 
-use super::unsettled::{ended, mark_failed, settled, with_version};
-use super::{Home, append, batch, host_event, id, texts};
-use crate::audit::State;
-use crate::keys::Authenticator;
-use crate::record::{self, BEFORE_ALL, Record};
-use crate::tables::{self, RECORDS};
-use crate::{Batch, Journal};
+use super::unsettled::{ended, mark_failed, proves_version, settled, with_version};
+use super::{Home, append, batch, digest, host_event, id, texts};
+use crate::{Batch, Journal, JournalError};
 use proofport_core::time::UnixMillis;
-use redb::{Database, ReadableDatabase as _, ReadableTable as _};
 
 const WORDS: [&str; 3] = ["where-it-went", "SECRET_CHANGED", "TRANSPORT_OBSERVED"];
 
 fn filled() -> Home {
     let home = Home::new();
     let journal = home.open();
-    append(&journal, batch(1, &[WORDS[0], "beta"]));
+    let first = Batch { intents: vec![(digest("intent"), id(1))], ..batch(1, &[WORDS[0], "beta"]) };
+    append(&journal, first);
     append(&journal, Batch::new(None, UnixMillis(1000), vec![host_event(7)]));
     append(&journal, Batch::new(Some(id(2)), UnixMillis(1000), vec![ended()]));
     append(&journal, batch(1, &["gamma"]));
@@ -33,40 +29,12 @@ fn found(home: &Home) -> Vec<&'static str> {
     WORDS.into_iter().filter(is_there).collect()
 }
 
-/// Makes of it what the fourth version wrote: what records say is stored as it is.
-fn in_the_clear(home: &Home) {
-    let key = Authenticator::new(&home.keys().event_mac);
-    let database = Database::open(&home.path).unwrap();
-    let transaction = database.begin_write().unwrap();
-    let (mut before, mut code) = (BEFORE_ALL, BEFORE_ALL);
-    {
-        let mut records = transaction.open_table(RECORDS).unwrap();
-        let stored: Vec<_> = records
-            .iter()
-            .unwrap()
-            .map(|entry| entry.map(|(seq, bytes)| (seq.value(), bytes.value().to_vec())).unwrap())
-            .collect();
-        for (seq, bytes) in stored {
-            let record = Record::verified(&key, seq, &bytes).unwrap();
-            let json = record.json().unwrap();
-            let (bytes, next) = record::encode(&key, &record.place, &code, &json);
-            (before, code) = (record.code, next);
-            records.insert(seq, bytes.as_slice()).unwrap();
-        }
-        let head = tables::audit_head(&database.begin_read().unwrap()).unwrap().unwrap();
-        let state = State::decode(&head, &key, &before).unwrap();
-        tables::write_audit_head(&transaction, &state.encode(&key, &code)).unwrap();
-    }
-    transaction.commit().unwrap();
-    drop(database);
-    with_version(home, 4, false);
-}
-
 fn holds(journal: &Journal, more: &[(u64, &str)]) {
     let expected = [&[(1, WORDS[0]), (2, "beta"), (5, "gamma")], more].concat();
     let expected: Vec<_> = expected.into_iter().map(|(seq, text)| (seq, text.to_owned())).collect();
     assert_eq!(texts(&journal.history(&id(1)).unwrap()), expected);
     assert_eq!(journal.unsettled_invocations().unwrap(), [id(2)]);
+    assert_eq!(journal.intents(&digest("intent")).unwrap(), [id(1)]);
     journal.verify().unwrap();
 }
 
@@ -74,8 +42,11 @@ fn holds(journal: &Journal, more: &[(u64, &str)]) {
 fn the_file_shows_nobody_what_happened() {
     let home = filled();
     assert_eq!(found(&home), [""; 0]);
+    // Whoever guesses a call has its digest, and finds out nothing by it.
+    let file = std::fs::read(&home.path).unwrap();
+    assert!(!file.windows(32).any(|window| window == digest("intent").as_bytes()));
     holds(&home.open(), &[]);
-    in_the_clear(&home);
+    with_version(&home, 4, false);
     assert_eq!(found(&home).len(), WORDS.len(), "these words are in a record");
 }
 
@@ -85,7 +56,7 @@ fn a_journal_from_before_goes_on_and_keeps_its_audit_log() {
         let home = filled();
         let head = home.open().audit_head().unwrap();
         assert!(head.is_some());
-        in_the_clear(&home);
+        with_version(&home, 4, false);
         if rewritten {
             mark_failed(&home);
         }
@@ -101,5 +72,16 @@ fn a_journal_from_before_goes_on_and_keeps_its_audit_log() {
         append(&journal, Batch::new(Some(id(2)), UnixMillis(1000), vec![settled()]));
         assert_eq!(journal.unsettled_invocations().unwrap(), []);
         journal.verify().unwrap();
+    }
+}
+
+/// Somebody kept a copy from when the journal was of an older version, and with it the proof of that.
+#[test]
+fn nobody_puts_an_older_versions_proof_back() {
+    for version in 1..=4 {
+        let home = filled();
+        proves_version(&home, version);
+        let opened = Journal::open(&home.path, home.keys(), super::options());
+        assert!(matches!(opened, Err(JournalError::Tampered { .. })), "{version}: {opened:?}");
     }
 }

@@ -1,8 +1,10 @@
 //! The index of what no settlement ended, and how journals without it get one.
 
 use super::{Home, append, id, options, said};
+use crate::audit::State;
 use crate::keys::Authenticator;
-use crate::tables::UNSETTLED;
+use crate::record::{self, BEFORE_ALL, Record};
+use crate::tables::{self, INTENTS, RECORDS, UNSETTLED};
 use crate::{Batch, Journal, JournalError};
 use proofport_core::batch::ChildId;
 use proofport_core::code::Code;
@@ -11,7 +13,7 @@ use proofport_core::event::{AttemptEnd, ChildFacts, Event, Settlement};
 use proofport_core::evidence::{Cause, HttpEvidence};
 use proofport_core::id::RequestId;
 use proofport_core::time::UnixMillis;
-use redb::{Database, TableDefinition};
+use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
 
 pub(super) fn ended() -> Event {
     Event::AttemptEnded(AttemptEnd {
@@ -86,16 +88,58 @@ fn alter(home: &Home, change: impl FnOnce(&mut Unsettled<'_>)) {
 
 /// Makes of it what an earlier version wrote.
 pub(super) fn with_version(home: &Home, version: u64, drop_index: bool) {
+    if drop_index {
+        let database = Database::open(&home.path).unwrap();
+        let transaction = database.begin_write().unwrap();
+        assert!(transaction.delete_table(UNSETTLED).unwrap());
+        transaction.commit().unwrap();
+    }
+    if (1..5).contains(&version) {
+        in_the_clear(home);
+    }
+    proves_version(home, version);
+}
+
+/// Has the file prove that it is of this version.
+pub(super) fn proves_version(home: &Home, version: u64) {
     const ABOUT: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("about");
     let database = Database::open(&home.path).unwrap();
     let transaction = database.begin_write().unwrap();
-    if drop_index {
-        assert!(transaction.delete_table(UNSETTLED).unwrap());
-    }
     let mut about = transaction.open_table(ABOUT).unwrap();
     about.insert("proofport.journal", &version.to_be_bytes()[..]).unwrap();
     about.insert("key", &Authenticator::new(&home.keys().event_mac).key_check(version)[..]).unwrap();
     drop(about);
+    transaction.commit().unwrap();
+}
+
+/// What versions before the fifth wrote: what records say is stored as it is, and an index of intents that none
+/// would find anything in.
+fn in_the_clear(home: &Home) {
+    let key = Authenticator::new(&home.keys().event_mac);
+    let database = Database::open(&home.path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    let (mut before, mut code) = (BEFORE_ALL, BEFORE_ALL);
+    {
+        let mut records = transaction.open_table(RECORDS).unwrap();
+        let stored: Vec<_> = records
+            .iter()
+            .unwrap()
+            .map(|entry| entry.map(|(seq, bytes)| (seq.value(), bytes.value().to_vec())).unwrap())
+            .collect();
+        for (seq, bytes) in stored {
+            let record = Record::verified(&key, seq, &bytes).unwrap();
+            let json = record.json().unwrap();
+            let (bytes, next) = record::encode(&key, &record.place, &code, &json);
+            (before, code) = (record.code, next);
+            records.insert(seq, bytes.as_slice()).unwrap();
+        }
+        if let Some(head) = tables::audit_head(&database.begin_read().unwrap()).unwrap() {
+            let state = State::decode(&head, &key, &before).unwrap();
+            tables::write_audit_head(&transaction, &state.encode(&key, &code)).unwrap();
+        }
+        transaction.delete_table(INTENTS).unwrap();
+        transaction.open_table(INTENTS).unwrap().insert(&[1; 48], ()).unwrap();
+    }
     transaction.commit().unwrap();
 }
 

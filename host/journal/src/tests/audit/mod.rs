@@ -6,6 +6,7 @@ mod golden;
 mod heads;
 mod journal;
 mod laws;
+mod removal;
 mod seams;
 mod text;
 
