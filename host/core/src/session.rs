@@ -201,15 +201,16 @@ pub struct Decided {
 pub struct Book {
     sessions: HashMap<SessionId, Decided>,
     tokens: HashMap<Digest, SessionId>,
-    /// By the run of a process, under each executable that it ran.
-    processes: HashMap<Run, HashMap<Digest, SessionId>>,
+    /// By the run of a process, under each user and executable that it had.
+    processes: HashMap<Run, HashMap<(u32, Digest), SessionId>>,
 }
 
-/// One run of a process, whatever it executes: the boot, the user, the number and the start.
-type Run = (Digest, u32, u32, u64);
+/// One run of a process, whatever it executes as whom: the boot, the number and the start.
+type Run = (Digest, u32, u64);
 
-const fn run(key: &ProcessKey) -> Run {
-    (key.boot, key.uid, key.pid, key.started)
+const fn run(key: &ProcessKey) -> (Run, (u32, Digest)) {
+    let ProcessKey { boot, uid, pid, started, executable } = *key;
+    ((boot, pid, started), (uid, executable))
 }
 
 impl Book {
@@ -221,8 +222,8 @@ impl Book {
                 let ended = self.sessions.get(&facts.id).is_some_and(|known| !known.allowed);
                 match &facts.who {
                     Who::Process(process) => {
-                        let of_run = self.processes.entry(run(&process.key)).or_default();
-                        of_run.insert(process.key.executable, facts.id)
+                        let (run, program) = run(&process.key);
+                        self.processes.entry(run).or_default().insert(program, facts.id)
                     }
                     Who::Token(token) => self.tokens.insert(token.token, facts.id),
                 };
@@ -255,13 +256,15 @@ impl Book {
     /// The session of this run of this executable.
     #[must_use]
     pub fn of_process(&self, key: &ProcessKey) -> Option<&Decided> {
-        self.sessions.get(self.processes.get(&run(key))?.get(&key.executable)?)
+        let (run, program) = run(key);
+        self.sessions.get(self.processes.get(&run)?.get(&program)?)
     }
 
-    /// The sessions of the same run of the same process that it has under other executables.
+    /// The sessions of the same run of the same process that it has as other users or under other executables.
     pub fn of_same_process(&self, key: &ProcessKey) -> impl Iterator<Item = &Decided> {
-        let of_run = self.processes.get(&run(key)).into_iter().flatten();
-        let others = of_run.filter(move |(executable, _)| **executable != key.executable);
+        let (run, program) = run(key);
+        let of_run = self.processes.get(&run).into_iter().flatten();
+        let others = of_run.filter(move |(other, _)| **other != program);
         others.filter_map(|(_, id)| self.sessions.get(id))
     }
 
@@ -289,9 +292,9 @@ impl Book {
     /// call again.
     pub fn forget(&mut self, gone: impl Fn(&ProcessKey) -> bool) {
         let Self { sessions, tokens: _, processes } = self;
-        processes.retain(|&(boot, uid, pid, started), of_run| {
-            of_run.retain(|executable, id| {
-                let keep = !gone(&ProcessKey { boot, uid, pid, started, executable: *executable });
+        processes.retain(|&(boot, pid, started), of_run| {
+            of_run.retain(|&(uid, executable), id| {
+                let keep = !gone(&ProcessKey { boot, uid, pid, started, executable });
                 if !keep {
                     sessions.remove(id);
                 }
@@ -359,6 +362,34 @@ mod tests {
         check(&[allow(1, process(9, 1))], process(9, 2), None);
         check(&[allow(1, process(9, 1))], process(8, 1), None);
         check(&[end(1, process(9, 1))], process(9, 1), Some(false));
+    }
+
+    /// A process that became another user's, or another program, has left what it was.
+    #[test]
+    fn the_other_sessions_of_a_process_are_found() {
+        let whose = |who: Who| {
+            let Who::Process(process) = who else { panic!("it is a process") };
+            process.key
+        };
+        let (first, exec, other) = (whose(process(9, 1)), whose(process(9, 2)), whose(process(8, 1)));
+        let setuid = ProcessKey { uid: 0, ..first };
+        let mut book = Book::default();
+        for (id, key) in [(1, first), (2, exec), (3, other), (4, setuid)] {
+            let who = Who::Process(ProcessFacts { key, path: String::new(), parent: None });
+            book.apply(UnixMillis(1), &decision(id, true, who));
+        }
+        let check = |key: &ProcessKey, expected: &[u8]| {
+            let mut found: Vec<_> = book.of_same_process(key).map(|decided| decided.facts.id).collect();
+            found.sort();
+            let expected: Vec<_> = expected.iter().map(|id| SessionId::from_random([*id; 16])).collect();
+            assert_eq!(found, expected, "{key:?}");
+        };
+        check(&first, &[2, 4]);
+        check(&exec, &[1, 4]);
+        check(&setuid, &[1, 2]);
+        check(&ProcessKey { uid: 7, ..first }, &[1, 2, 4]);
+        check(&other, &[]);
+        check(&ProcessKey { started: 8, ..first }, &[]);
     }
 
     #[test]
