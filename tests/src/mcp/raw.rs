@@ -238,7 +238,6 @@ impl Raw {
     }
 }
 
-/// Reads a whole response: one message, or a stream of events, in chunks or not. None: it is not whole.
 impl Reply {
     /// What a whole response says; none where it is no whole one.
     #[must_use]
@@ -247,6 +246,7 @@ impl Reply {
     }
 }
 
+/// Reads a whole response: one message, or a stream of events, in chunks or not. None: it is not whole.
 fn parse(bytes: &[u8]) -> Option<Reply> {
     let end = bytes.windows(4).position(|part| part == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();

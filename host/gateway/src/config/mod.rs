@@ -35,6 +35,7 @@ pub use limits::Limits;
 pub use problem::{At, Place, Problem};
 pub use proxy::{ProxyConfig, ProxyCredential, Resolve};
 pub use serve::ServeConfig;
+pub(crate) use serve::in_brackets;
 pub use sessions::SessionsConfig;
 pub use settings::Settings;
 pub use ssh::{JumpConfig, SshConfig};

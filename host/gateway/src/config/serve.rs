@@ -152,11 +152,18 @@ fn flag<'a>(reader: &mut Reader<'a>, field: &Field<'a>) -> bool {
 }
 
 fn host_name(text: &str) -> Result<String, String> {
-    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    let address = bare.is_some_and(|text| text.parse::<std::net::Ipv6Addr>().is_ok());
+    if let Some(address) = in_brackets(text) {
+        return Ok(address);
+    }
     let letters = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'.' || b == b'_';
     let name = (1..=253).contains(&text.len()) && text.bytes().all(letters);
-    if name || address { Ok(text.to_ascii_lowercase()) } else { Err("is not the name of a host".to_owned()) }
+    if name { Ok(text.to_ascii_lowercase()) } else { Err("is not the name of a host".to_owned()) }
+}
+
+/// An address of IPv6 in its brackets as RFC 5952 spells it, however it is spelled; none where it is none.
+pub(crate) fn in_brackets(text: &str) -> Option<String> {
+    let bare = text.strip_prefix('[')?.strip_suffix(']')?;
+    Some(format!("[{}]", bare.parse::<std::net::Ipv6Addr>().ok()?))
 }
 
 fn origin(text: &str) -> Result<String, String> {

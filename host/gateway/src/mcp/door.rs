@@ -176,7 +176,7 @@ mod tests {
         check(Some("localhost"), Some("null"), false);
     }
 
-    /// As `proofport.toml` lists it, and as requests spell it.
+    /// As `proofport.toml` lists it and as it is listed by default; and as requests spell it.
     #[test]
     fn an_address_with_brackets_is_the_same_without() {
         for listed in ["[fd00::1]", "fd00::1"] {

@@ -222,7 +222,8 @@ impl ServerHandler for Server {
         })
     }
 
-    /// The protocol's other methods would be here. What was asked for is not said back: it is anybody's text.
+    /// Methods that nobody knows, and known ones whose parameters don't parse. What was asked for is not said back:
+    /// it is anybody's text.
     async fn on_custom_request(
         &self,
         _request: CustomRequest,

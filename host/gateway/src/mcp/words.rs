@@ -31,8 +31,8 @@ pub(super) const TASK_CANCELLED: &str = "It was cancelled, and nothing was sent.
 
 /// There is no such tool.
 pub(super) const NO_SUCH_TOOL: &str = "There is no such tool.";
-/// There is no such method.
-pub(super) const NO_SUCH_METHOD: &str = "There is no such method.";
+/// There is no such method, or its parameters are of another form.
+pub(super) const NO_SUCH_METHOD: &str = "There is no such method with such parameters.";
 /// There is no such task, or it is another's.
 pub(super) const NO_SUCH_TASK: &str = "There is no such task.";
 const WRITES: &str = "It may change something at the remote. Never repeat a call whose outcome is `unknown` or \

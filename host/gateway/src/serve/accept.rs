@@ -49,11 +49,11 @@ impl Reception {
         let accepting = async {
             loop {
                 let Some((stream, _)) = taken(listener.accept().await).await else { continue };
-                // Only then, so that neither way in keeps a place for somebody who never comes.
-                let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else { return };
                 let peer = Peer::of(&stream).inspect_err(|error| {
                     tracing::debug!(%error, "the process behind a connection is not known");
                 });
+                // Only then, so that neither way in keeps a place for somebody who never comes.
+                let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else { return };
                 let line = Line::Socket(peer.ok().map(Arc::new));
                 let serving = self.clone().serve(stream, line);
                 self.tracker.spawn(async move {

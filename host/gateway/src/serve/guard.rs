@@ -3,7 +3,7 @@
 //! that is none of ours, or an origin.
 
 use super::entrance::Line;
-use crate::config::ServeConfig;
+use crate::config::{ServeConfig, in_brackets};
 use http::header::{HOST, ORIGIN};
 use http::uri::Authority;
 use http::{HeaderMap, Uri};
@@ -30,7 +30,7 @@ fn host(headers: &HeaderMap, uri: &Uri) -> Option<String> {
     if more.is_some() || uri.authority().is_some_and(is_other) {
         return None;
     }
-    Some(authority.host().to_ascii_lowercase())
+    Some(in_brackets(authority.host()).unwrap_or_else(|| authority.host().to_ascii_lowercase()))
 }
 
 fn is_ours(host: &str, listed: &[String]) -> bool {
@@ -57,12 +57,21 @@ mod tests {
 
     #[test]
     fn only_requests_for_our_own_names_come_in_over_http() {
-        let settings = ServeConfig { hosts: vec!["agents.internal".to_owned()], ..ServeConfig::default() };
+        let hosts = vec!["agents.internal".to_owned(), "[fd00::1]".to_owned()];
+        let settings = ServeConfig { hosts, ..ServeConfig::default() };
         let check = |target: &str, fields: &[(&str, &str)], expected: bool| {
             let (headers, uri) = request(target, fields);
             assert_eq!(permits(&Line::Http, &headers, &uri, &settings), expected, "{target} {fields:?}");
         };
-        for host in ["localhost", "LocalHost:7433", "127.0.0.1:1", "[::1]", "[::1]:7433", "agents.internal"] {
+        for host in [
+            "localhost",
+            "LocalHost:7433",
+            "127.0.0.1:1",
+            "[::1]",
+            "[::1]:7433",
+            "agents.internal",
+            "[FD00:0::1]:1",
+        ] {
             check("/healthz", &[("host", host)], true);
         }
         for host in

@@ -9,6 +9,7 @@ use hyper_util::rt::TokioIo;
 use proofport_core::secret::Secret;
 use std::path::{Path, PathBuf};
 use tokio::net::UnixStream;
+use zeroize::Zeroizing;
 
 /// Where the endpoint is on the socket.
 const ENDPOINT: &str = "/mcp";
@@ -21,7 +22,7 @@ pub(super) struct Host {
     authorization: Option<HeaderValue>,
 }
 
-/// What a token shown to the host is made of.
+/// The longest token that is shown to the host, in bytes.
 const MOST_OF_A_TOKEN: usize = 1024;
 
 /// What was given as an agent's token is none.
@@ -112,7 +113,9 @@ fn authorization(token: &Secret) -> Result<HeaderValue, NoToken> {
     if token.is_empty() || token.len() > MOST_OF_A_TOKEN || !token.iter().all(is_of_one) {
         return Err(NoToken);
     }
-    let mut value = HeaderValue::from_bytes(&[b"Bearer ", token].concat()).map_err(|_| NoToken)?;
+    // The field's own copy, and what is sent of it, can't be wiped.
+    let field = Zeroizing::new([b"Bearer ", token].concat());
+    let mut value = HeaderValue::from_bytes(&field).map_err(|_| NoToken)?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -1,6 +1,6 @@
 //! MCP over standard input and output: a process that carries one client's messages to the running host, over
-//! the agents' socket, so that the host sees which process asks. It holds no secret, opens no home and
-//! decides nothing.
+//! the agents' socket, so that the host sees which process asks, or is shown its token. It holds no other secret,
+//! opens no home and decides nothing.
 //!
 //! Every message has a connection of its own, so that a host that was started again is simply there for the
 //! next one. What the carrier answers itself is what its own wire proves: nothing was sent where no host was
