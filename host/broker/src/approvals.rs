@@ -1,7 +1,8 @@
 //! What operators say to questions: the cards of what waits, and their answers. An answer is recorded and
 //! given at once; the work goes on after.
 
-use crate::broker::{Broker, CallRequest, Delivery, Inner, ReadError};
+use crate::broker::{Broker, CallRequest, Inner, ReadError};
+use crate::delivery::Delivery;
 use crate::driver::add;
 use crate::refuse;
 use crate::word::{Halted, grant_key};

@@ -1,7 +1,8 @@
 //! A person settles what nothing else has. The attempts stay what they were; what the person says stands
 //! beside them, with the source `operator_attested` and a reason.
 
-use crate::broker::{Broker, Delivery, Inner, ReadError};
+use crate::broker::{Broker, Inner, ReadError};
+use crate::delivery::Delivery;
 use proofport_core::attestation::{AttestedOutcome, AttestedReason};
 use proofport_core::batch::{NoSingleChild, Which};
 use proofport_core::contract::Outcome;

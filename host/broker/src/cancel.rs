@@ -1,7 +1,8 @@
 //! Losing interest, and stopping the host. Before the dispatch it ends the invocation; after it the
 //! exchange runs on to its deadline, so that what the remote says still settles the record.
 
-use crate::broker::{Broker, Delivery, Inner, ReadError};
+use crate::broker::{Broker, Inner, ReadError};
+use crate::delivery::Delivery;
 use crate::driver::add;
 use crate::intent::Caller;
 use crate::refuse;

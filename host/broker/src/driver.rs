@@ -3,7 +3,8 @@
 
 use crate::approvals::DecideError;
 use crate::begin::BeginError;
-use crate::broker::{Broker, Delivery, Inner, ReadError};
+use crate::broker::{Broker, Inner, ReadError};
+use crate::delivery::Delivery;
 use crate::follow::FollowError;
 use crate::intent::Caller;
 use crate::reconcile::ReconcileError;

@@ -1,7 +1,8 @@
 //! A session that fails over and over at one operation is stopped: its call carries nothing out, and the
 //! answer is its last failure.
 
-use crate::broker::{CallRequest, Delivery, Inner};
+use crate::broker::{CallRequest, Inner};
+use crate::delivery::Delivery;
 use proofport_core::code::Code;
 use proofport_core::digest::Digest;
 use proofport_core::failures::{self, FailureBudget, Mark};

@@ -110,6 +110,13 @@ impl Figures {
         one(EventKind::ALL, &self.events, &kind);
     }
 
+    /// How many events of this kind were put on record.
+    #[must_use]
+    pub fn times(&self, kind: EventKind) -> u64 {
+        let all = EventKind::ALL.iter().zip(&self.events);
+        all.filter(|(known, _)| **known == kind).map(|(_, counter)| counter.load(Ordering::Relaxed)).sum()
+    }
+
     /// An answer was given to a call.
     pub(crate) fn answered(&self, envelope: &Envelope, took: Duration) {
         if let Some(phase) = envelope.phase() {

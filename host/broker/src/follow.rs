@@ -1,7 +1,8 @@
 //! Looking at a job that the remote took on. Each look is a call of its own, linked to the one that submitted
 //! the job, which is never made again for it.
 
-use crate::broker::{Broker, CallRequest, Delivery, Inner, ReadError};
+use crate::broker::{Broker, CallRequest, Inner, ReadError};
+use crate::delivery::Delivery;
 use crate::driver::add;
 use crate::intent::{Authority, Caller};
 use proofport_core::contract::Effect;

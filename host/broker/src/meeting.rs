@@ -1,6 +1,7 @@
 //! Calling again (design section 4): whether a call is met by one that is under way or in the journal.
 
-use crate::broker::{Delivery, Inner, ReadError};
+use crate::broker::{Inner, ReadError};
+use crate::delivery::Delivery;
 use crate::intent::{IntentKeys, dividing};
 use crate::links::counts;
 use proofport_core::code::Code;

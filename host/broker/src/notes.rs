@@ -2,7 +2,8 @@
 //! answered, how long a connector's step took. It is told without waiting: what finds no room is dropped and
 //! counted, so that no call is ever slower for it. Nobody listens unless somebody asked to.
 
-use crate::broker::{Broker, Delivery, Inner};
+use crate::broker::{Broker, Inner};
+use crate::delivery::Delivery;
 use proofport_core::code::Code;
 use proofport_core::contract::{Outcome, Phase};
 use proofport_core::id::RequestId;

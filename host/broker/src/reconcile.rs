@@ -2,8 +2,9 @@
 //! `remote_query`, and the first evidence stays as it was.
 
 use crate::ask::NotRecognised;
-use crate::broker::{Broker, Delivery, Inner, ReadError};
+use crate::broker::{Broker, Inner, ReadError};
 use crate::connection::Connection;
+use crate::delivery::Delivery;
 use crate::driver::ended_at;
 use crate::judge::found;
 use crate::prepare::Connected;

@@ -2,8 +2,9 @@
 //! it is the core's to say ([`proofport_core::retry`]).
 
 use crate::ask::Authorized;
-use crate::broker::{Broker, Delivery, Inner, ReadError};
+use crate::broker::{Broker, Inner, ReadError};
 use crate::connection::Connection;
+use crate::delivery::Delivery;
 use crate::intent::Caller;
 use crate::refuse;
 use crate::run::{Finished, Run, RunError};

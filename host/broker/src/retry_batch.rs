@@ -1,7 +1,8 @@
 //! Sending children of a batch once more: those that their own records permit, as an invocation of their
 //! own that is linked to the first.
 
-use crate::broker::{Broker, CallRequest, Delivery, Inner, ReadError};
+use crate::broker::{Broker, CallRequest, Inner, ReadError};
+use crate::delivery::Delivery;
 use crate::intent::{Authority, Caller};
 use crate::links::link;
 use crate::refuse;

@@ -1,6 +1,7 @@
 //! Waiting for news of an invocation without carrying anything out.
 
-use crate::broker::{Broker, Delivery, Inner};
+use crate::broker::{Broker, Inner};
+use crate::delivery::Delivery;
 use crate::intent::Caller;
 use proofport_core::code::Code;
 use proofport_core::id::RequestId;

@@ -10,6 +10,7 @@ use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use proofport_core::code::Code;
+use proofport_core::event::EventKind;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -77,7 +78,9 @@ fn changes(host: Arc<Host>, sessions: Arc<Sessions>, stopping: CancellationToken
         let look = || {
             let broker = host.broker();
             let digests = broker.connections().map(|connection| connection.connector.digest());
-            (broker.is_locked(), digests.filter(|digest| broker.is_revoked(digest)).count())
+            // Locked and unlocked again in between is a change, too.
+            let turned = broker.figures().times(EventKind::VaultStateChanged);
+            (broker.is_locked(), turned, digests.filter(|digest| broker.is_revoked(digest)).count())
         };
         let mut seen = look();
         loop {
