@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 
 /// Makes a journal of an older version one of the newest, in one transaction. No record is changed. The
 /// indexes of intents and of what is unsettled are made out of them, which reads every record, once in the
-/// journal's life; of failures nothing was recorded then, so that every budget is whole. An audit log that there was not begins
-/// with the next commit, and its first block says how many events are older.
+/// journal's life; of failures nothing was recorded before the third version, so that every budget is whole. Where
+/// there was no audit log, it begins with the next commit, and its first block says how many events are older.
 pub(crate) fn to_newest(
     database: &Database,
     version: u64,

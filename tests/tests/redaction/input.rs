@@ -79,6 +79,9 @@ fn what_an_agent_sends_is_repeated_nowhere() {
         ] {
             let answer = host.frame(revision, method, params.clone());
             nowhere_in(CARELESS, &format!("{revision:?} {method} {params}"), &answer.bytes);
+            // It came as far as the protocol, which answered with an error or an envelope, and did nothing.
+            let said = String::from_utf8_lossy(&answer.bytes);
+            assert!(said.contains("\"jsonrpc\""), "{revision:?} {method} {params}: {said}");
             assert!(answer.body["ok"] != true, "{revision:?} {method} {params}: {}", answer.body);
         }
     }
